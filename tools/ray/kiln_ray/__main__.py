@@ -1,4 +1,4 @@
-"""``python -m kiln_ray``."""
+"""`python -m kiln_ray`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A ``kiln`` command as a child process: its events, its last words, its end."""
+"""A `kiln` command as a child process: its events, its last words, its end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,8 @@ NOT_STARTED = 127
 class Child:
     """A running command.
 
-    It gets SIGTERM when the process that started it dies, so that a run saves what it has. ``on_event`` is called with every
-    JSON object on its standard output, from a thread of its own.
+    It gets SIGTERM when the thread that started it dies, so that a run saves what it has; Ray runs tasks in the main
+    thread of their worker. `on_event` is called with every JSON object on its standard output, from another thread.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Child:
         holder = [sys.executable, "-I", str(Path(hold.__file__)), str(os.getpid())]
         self._on_event = on_event
         self._last: deque[str] = deque(maxlen=LAST_LINES)
+        self._asked = False
         self._process = subprocess.Popen(
             [*holder, *command],
             cwd=folder,
@@ -48,9 +49,8 @@ class Child:
             # Ctrl-C in a terminal is for the driver, which ends its children itself.
             start_new_session=True,
         )
-        self._readers = [
-            threading.Thread(target=work, daemon=True) for work in (self._read_events, self._read_words)
-        ]
+        streams = [(self._read_events, self._process.stdout), (self._read_words, self._process.stderr)]
+        self._readers = [threading.Thread(target=read, args=[stream], daemon=True) for read, stream in streams]
         for reader in self._readers:
             reader.start()
 
@@ -59,9 +59,8 @@ class Child:
         """Its process id."""
         return self._process.pid
 
-    def _read_events(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
+    def _read_events(self, stream: Iterable[str]) -> None:
+        for line in stream:
             try:
                 event = json.loads(line)
             except ValueError:
@@ -69,9 +68,8 @@ class Child:
             if isinstance(event, dict):
                 self._on_event(event)
 
-    def _read_words(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
+    def _read_words(self, stream: Iterable[str]) -> None:
+        for line in stream:
             self._last.append(line.rstrip())
 
     def wait(self, seconds: float) -> int | None:
@@ -85,12 +83,13 @@ class Child:
         return code
 
     def terminate(self) -> None:
-        """Asks it to save and to end; a command that has ended already is left alone."""
-        if self._process.poll() is None:
+        """Asks it to save and to end, once: a second signal would end it without saving."""
+        if not self._asked and self._process.poll() is None:
+            self._asked = True
             self._process.send_signal(signal.SIGTERM)
 
     def message(self) -> str:
-        """What it said of its end: from its last ``error:`` on, or else its last line."""
+        """What it said of its end: from its last `error:` on, or else its last line."""
         lines = list(self._last)
         for at in range(len(lines) - 1, -1, -1):
             if lines[at].startswith("error:"):

@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
 
     run = commands.add_parser("run", help="train all blocks and merge them", description=RUN)
-    run.add_argument("project", metavar="PROJECT", help="folder that all nodes see, or s3://, gs://, az://, file:// URL")
+    run.add_argument("project", metavar="PROJECT", help="folder that all nodes see, or a URL: s3, gs, az, file")
     run.add_argument(
         "--address",
         default=os.environ.get("RAY_ADDRESS", "local"),
@@ -34,12 +34,12 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--kiln", default="kiln", metavar="PATH", help="the program on all nodes [kiln]")
     run.add_argument(
-        "--gpus-per-task", type=_share, default=1.0, metavar="N", help="0 on machines without; 0.5: two blocks a GPU [1]"
+        "--gpus-per-task", type=_share, default=1.0, metavar="N", help="0 without any, 0.5: two blocks a GPU [1]"
     )
     run.add_argument(
         "--cpus-per-task", type=_positive, metavar="N", help=f"processors a block [{CPUS:.0f}, or what nodes have]"
     )
-    run.add_argument("--sync-s", type=_positive, default=300.0, metavar="S", help="between uploads of checkpoints [300]")
+    run.add_argument("--sync-s", type=_positive, default=300.0, metavar="S", help="between uploads [300]")
     run.add_argument(
         "--lease-s", type=_positive, default=60.0, metavar="S", help="between renewals of a block's lease [60]"
     )
@@ -113,6 +113,7 @@ def _run(asked: argparse.Namespace) -> int:
     place.project()
 
     import ray
+    from ray.exceptions import RayError
 
     from kiln_ray import task
     from kiln_ray.cluster import LOCAL, Cluster, Needs, connect, is_open
@@ -129,8 +130,8 @@ def _run(asked: argparse.Namespace) -> int:
     )
     try:
         connect(asked.address)
-    except ConnectionError as error:
-        _say(f"error: no Ray cluster at {asked.address}: {error}")
+    except (ConnectionError, RuntimeError) as error:
+        _say(f"error: cannot join the Ray cluster at {asked.address}: {error}")
         return UNABLE
     if asked.address != LOCAL and is_open(ray.__version__, os.environ.get("RAY_AUTH_MODE")):
         _say("note: token authentication is off here: whoever reaches this cluster runs what they like on it")
@@ -157,5 +158,8 @@ def _run(asked: argparse.Namespace) -> int:
         if drive.merged():
             sys.stdout.write(f"{drive.merged()}\n")
         return code
+    except RayError as error:
+        _say(f"error: the Ray cluster is lost: {error}; the same command goes on")
+        return UNABLE
     finally:
         ray.shutdown()

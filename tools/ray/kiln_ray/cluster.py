@@ -46,7 +46,7 @@ def connect(address: str) -> None:
     if address == LOCAL:
         # For this command alone: nothing listens beyond the machine, and nothing is sent anywhere.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        local = {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
+        local: dict[str, Any] = {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
     else:
         local = {}
     ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING, **local)
@@ -92,7 +92,9 @@ class Cluster:
 
     @staticmethod
     def _on(function: Any, node: str | None) -> Any:
-        return function.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)) if node else function
+        if node is None:
+            return function
+        return function.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """What running tasks told of themselves."""

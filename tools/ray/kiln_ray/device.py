@@ -1,6 +1,6 @@
-"""The GPU that Ray hands to a task, in the spelling that ``kiln --device`` takes.
+"""The GPU that Ray hands to a task, in the spelling that `kiln --device` takes.
 
-Ray hands out GPUs by ``CUDA_VISIBLE_DEVICES``, which drivers of Vulkan do not read; the uuid names the same card for both.
+Ray hands out GPUs by `CUDA_VISIBLE_DEVICES`, which drivers of Vulkan do not read; the uuid is the same for both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def uuid_of(gpu: str | int) -> str:
     """The uuid of a GPU that Ray names by its index, or by its uuid already.
 
     Raises:
-        NoDevice: when ``nvidia-smi`` is not there, fails, or does not list the index.
+        NoDevice: when `nvidia-smi` is not there, fails, or does not list the index.
     """
     name = str(gpu)
     if name.startswith(("GPU-", "MIG-")):
@@ -39,5 +39,5 @@ def uuid_of(gpu: str | int) -> str:
 
 
 def device_flags(gpus: Sequence[str | int]) -> list[str]:
-    """Arguments for ``kiln`` that choose the first of the GPUs a task got; none without one."""
+    """Arguments for `kiln` that choose the first of the GPUs a task got; none without one."""
     return ["--device", uuid_of(gpus[0])] if gpus else []

@@ -1,6 +1,6 @@
 """Starts a program that is asked to end when the process that started it dies.
 
-Run by its path: ``python hold.py PARENT PROGRAM [ARGUMENT...]``. The program takes this process's place, so its id, its
+Run by its path: `python hold.py PARENT PROGRAM [ARGUMENT...]`. The program takes this process's place, so its id, its
 streams and its exit code are those of the child that was started. Linux only; elsewhere the program just starts.
 """
 

@@ -1,8 +1,8 @@
 """One writer to a block in storage.
 
-`lease.json` names the task that writes, and when it last said so. It is taken and renewed by conditional puts, so of two that
-want it one gets it. A lease that nobody renews for three periods may be taken over; whoever comes watches it for that time by
-its own clock, so clocks need not agree.
+`lease.json` names the task that writes, and when it last said so. It is taken and renewed by conditional puts: of two
+that want it one gets it. A lease that nobody renews for three periods may be taken over; whoever comes watches it for
+that time by its own clock, so clocks need not agree.
 """
 
 from __future__ import annotations
@@ -136,6 +136,7 @@ class Lease:
 
 def _owner(text: bytes) -> str | None:
     try:
-        return json.loads(text)["task"]
+        task: str | None = json.loads(text)["task"]
+        return task
     except (ValueError, KeyError, TypeError):
         return "of unknown name"

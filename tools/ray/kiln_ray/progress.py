@@ -9,13 +9,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import Any, TextIO
 
+STATES = ("waiting", "running", "done", "failed")
+
 
 @dataclass
 class Row:
     """A block and how far it is."""
 
     name: str
-    #: waiting, running, done or failed.
+    #: One of `STATES`.
     state: str = "waiting"
     #: Iterations done.
     iteration: int | None = None
@@ -90,13 +92,13 @@ class Board:
 def record(rows: Iterable[Row], merged: str | None) -> dict[str, Any]:
     """The content of `progress.json`."""
     blocks = [{**asdict(row), "eta_s": row.eta_s} for row in rows]
-    count = {state: sum(1 for row in blocks if row["state"] == state) for state in ("waiting", "running", "done", "failed")}
+    count = {state: sum(1 for row in blocks if row["state"] == state) for state in STATES}
     updated = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return {"version": 1, "updated": updated, **count, "merged": merged, "blocks": blocks}
 
 
 class Screen:
-    """Lines on a terminal: running blocks are redrawn in place; elsewhere a line appears when a block's state changes."""
+    """Lines on a terminal, where running blocks are redrawn in place; in a log a line for each change of a state."""
 
     def __init__(self, out: TextIO = sys.stderr) -> None:
         self._out = out

@@ -14,6 +14,7 @@ DONE = "done.json"
 PROGRESS = "progress.json"
 MERGED = "merged"
 MERGED_MODEL = "merged/point_cloud.ply"
+MERGED_INDEX = "merged/point_cloud.index.json"
 
 
 class ProjectError(Exception):
@@ -43,14 +44,14 @@ def sha256(data: bytes) -> str:
 
 @dataclass(frozen=True)
 class Project:
-    """The index of a project, as ``kiln split`` wrote it."""
+    """The index of a project, as `kiln split` wrote it."""
 
     text: bytes
     record: dict[str, Any]
 
     @classmethod
     def read(cls, text: bytes, where: str) -> Project:
-        """From the bytes of ``project.json``."""
+        """From the bytes of `project.json`."""
         record = parse(text, where)
         try:
             names = [block["name"] for block in record["blocks"]]
@@ -66,7 +67,7 @@ class Project:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of ``project.json``."""
+        """SHA-256 of `project.json`."""
         return sha256(self.text)
 
     @property
@@ -75,11 +76,11 @@ class Project:
         return [block["name"] for block in self.record["blocks"]]
 
     def block_digest(self, name: str) -> str:
-        """SHA-256 of a block's ``block.json``."""
+        """SHA-256 of a block's `block.json`."""
         return next(block["digest"] for block in self.record["blocks"] if block["name"] == name)
 
     def is_done(self, name: str, done: bytes | None) -> bool:
-        """True when ``done.json`` says that this very block is trained."""
+        """True when `done.json` says that this very block is trained."""
         if done is None:
             return False
         try:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kiln_ray import project as records
 from kiln_ray.project import Project, ProjectError
-from kiln_ray.storage import Storage
+from kiln_ray.storage import Storage, at_once
 
+PHOTOS = "scene/images/"
 #: What of a project is not brought along: results, and what a cluster writes.
 NOT_INPUTS = (records.MERGED, records.PROGRESS, records.INDEX)
 
@@ -29,17 +30,21 @@ def push(folder: Path, storage: Storage, say: Callable[[str], None]) -> int:
     if there is not None and there != project.text:
         raise ProjectError(f"{storage.url} holds another project; name a place of its own for this one")
     sizes = dict(storage.names(""))
-    sent = 0
+    photos: list[tuple[Path, str]] = []
+    others: list[tuple[Path, str]] = []
     for path, key in files(folder, project):
         if not path.is_file():
             raise ProjectError(f"{path} is not there, and the project was split from it")
-        # Photos are many and do not change; everything else is small.
-        if key.startswith("scene/images/") and sizes.get(key) == path.stat().st_size:
-            continue
+        if not key.startswith(PHOTOS):
+            others.append((path, key))
+        elif sizes.get(key) != path.stat().st_size:
+            photos.append((path, key))
+    say(f"sending {len(photos)} photos and {len(others)} other files")
+    at_once(lambda pair: storage.upload(*pair), photos)
+    # One after the other: what is listed last is there last.
+    for path, key in others:
         storage.upload(path, key)
-        sent += 1
-        if sent % 1000 == 0:
-            say(f"{sent} files sent")
+    sent = len(photos) + len(others)
     if there is None:
         storage.write(records.INDEX, project.text)
         sent += 1
@@ -47,10 +52,10 @@ def push(folder: Path, storage: Storage, say: Callable[[str], None]) -> int:
 
 
 def files(folder: Path, project: Project) -> Iterator[tuple[Path, str]]:
-    """Files of a project and of its scene but the index, with the keys they get; of a trained block its model, and `done.json` last."""
+    """Files of a project and its scene but the index, with their keys; of trained blocks the model and `done.json`."""
     scene = project.record["scene"]
     for photo in scene["photos"]:
-        yield Path(scene["images"]) / photo["name"], f"scene/images/{photo['name']}"
+        yield Path(scene["images"]) / photo["name"], f"{PHOTOS}{photo['name']}"
     for file in scene["model"]:
         yield Path(scene["sparse"]) / file["name"], f"scene/sparse/{file['name']}"
     for entry in sorted(folder.iterdir()):

@@ -1,7 +1,7 @@
 """Object storage: files up and down, and records that one writer at a time replaces.
 
-Everything goes through ``obstore``, so S3, GCS, Azure and folders are one to the rest of the package. Credentials are those
-that ``obstore`` finds in the environment of each node.
+Everything goes through `obstore`, so S3, GCS, Azure and folders are one to the rest of the package. Credentials are
+those that `obstore` finds in the environment of each node.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import contextlib
 import fcntl
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, PreconditionError
@@ -23,11 +24,21 @@ from obstore.store import LocalStore, from_url
 ERRORS = (BaseError, OSError)
 #: Bytes that a download holds in memory.
 CHUNK = 8 << 20
+#: Small transfers under way at a time.
+SIDE_BY_SIDE = 16
+T = TypeVar("T")
 
 
 def is_url(project: str) -> bool:
     """True for a project in storage, false for a folder."""
     return "://" in project
+
+
+def at_once(work: Callable[[T], object], items: Iterable[T]) -> None:
+    """Does many small transfers side by side; the first that fails is raised."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        for _ in pool.map(work, items):
+            pass
 
 
 class Tag:
@@ -58,7 +69,7 @@ class Storage:
     def read(self, key: str) -> bytes | None:
         """The bytes of a small object; none when there is none."""
         found = self.read_tagged(key)
-        return found and found.text
+        return None if found is None else found.text
 
     def read_tagged(self, key: str) -> Tag | None:
         """A small object and its tag; none when there is none."""
@@ -85,7 +96,8 @@ class Storage:
         if isinstance(self.store, LocalStore):
             return self._replace_file(key, text, tag)
         try:
-            return Tag(text, obstore.put(self.store, key, text, mode=tag.update))
+            update: Any = tag.update
+            return Tag(text, obstore.put(self.store, key, text, mode=update))
         except (AlreadyExistsError, FileNotFoundError, NotFoundError, PreconditionError):
             return None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,8 +20,8 @@ from ray.exceptions import GetTimeoutError, RayError
 
 from kiln_ray.child import Child
 from kiln_ray.device import NoDevice, device_flags
-from kiln_ray.project import MERGED_MODEL, Project, ProjectError
 from kiln_ray.progress import Row
+from kiln_ray.project import MERGED_MODEL, ProjectError
 from kiln_ray.verdict import OUTPUT, Cause, Ended
 
 #: Seconds between two looks at a child.
@@ -120,7 +122,7 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
 
     context = ray.get_runtime_context()
     storage = Storage.at(job.project)
-    lease = leases.Lease(storage, f"blocks/{name}/lease.json", context.get_task_id(), job.lease_s)
+    lease = leases.Lease(storage, f"blocks/{name}/lease.json", str(context.get_task_id()), job.lease_s)
     try:
         lease.take(lambda: not reporter.is_stopped())
     except leases.Held as error:
@@ -129,37 +131,44 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
         return storage_failed(reporter, f"cannot take the lease of {name}", error)
     # Until there is a child, and after it, there is nothing to end.
     children: list[Child] = []
-    lease.keep(lambda: [child.terminate() for child in children])
+
+    def end() -> None:
+        for child in children:
+            child.terminate()
+
+    def is_over() -> bool:
+        return reporter.is_stopped() or lease.lost.is_set()
+
+    lease.keep(end)
     try:
         copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), context.get_node_id())
         folder = copy.bring_block(name)
-        wait_until_left(folder / "run", lambda: not reporter.is_stopped())
+        wait_until_left(folder / "run", lambda: not is_over())
         copy.bring_checkpoint(name)
         saver = Saver(copy, name, job.sync_s, lease.lost.is_set)
-        ended = _run(train_command(job, Path(".")), reporter, folder, children, saver.look)
-        if lease.lost.is_set():
-            return reporter.ended(Cause.LEASE, message=f"another task took over {name}")
-        lease.renew()
+        with saver:
+            ended = _run(train_command(job, Path(".")), reporter, folder, is_over, children)
         if ended.code == 0:
+            lease.renew()
             copy.save_run(name)
         else:
-            copy.save_checkpoint(name, saver.last)
+            # How it ended counts, whether that can be saved or not.
+            with contextlib.suppress(*ERRORS):
+                lease.renew()
+                copy.save_checkpoint(name, saver.last)
         return ended
     except leases.Lost as error:
         return reporter.ended(Cause.LEASE, message=str(error))
     except ERRORS as error:
         return storage_failed(reporter, f"cannot bring or save {name}", error)
     finally:
-        try:
+        # Otherwise whoever comes next waits until it expires.
+        with contextlib.suppress(*ERRORS):
             lease.release()
-        except ERRORS:
-            # Whoever comes next waits until it expires.
-            pass
 
 
 def storage_failed(reporter: Reporter, what: str, error: Exception) -> Ended:
-    """The end of an attempt that could not read or write: what a node's disk or a missing right is to blame for does not get
-    better by waiting."""
+    """The end of an attempt that could not read or write. Waiting does not help a full disk, nor a missing right."""
     from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
 
     message = f"error: {what}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
@@ -171,28 +180,36 @@ def storage_failed(reporter: Reporter, what: str, error: Exception) -> Ended:
 
 
 class Saver:
-    """Uploads a run's newest checkpoint every so often, beside the training."""
+    """Uploads a run's newest checkpoint every so often while it is entered.
+
+    It does so from a thread of its own: an upload may take long, and a run that is to end must hear of it at once.
+    """
 
     def __init__(self, copy: Any, name: str, every_s: float, is_lost: Callable[[], bool]) -> None:
         self._copy = copy
         self._name = name
         self._every_s = every_s
         self._is_lost = is_lost
-        self._next = time.monotonic() + every_s
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
         #: The newest checkpoint in storage.
         self.last: str | None = None
 
-    def look(self) -> None:
-        """Uploads when it is time; what fails is tried again the next time."""
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Waits for an upload that is under way."""
+        self._end.set()
+        self._thread.join()
+
+    def _work(self) -> None:
         from kiln_ray.storage import ERRORS
 
-        if time.monotonic() < self._next or self._is_lost():
-            return
-        try:
-            self.last = self._copy.save_checkpoint(self._name, self.last)
-        except ERRORS:
-            pass
-        self._next = time.monotonic() + self._every_s
+        while not self._end.wait(self._every_s) and not self._is_lost():
+            # What fails is tried again the next time.
+            with contextlib.suppress(*ERRORS):
+                self.last = self._copy.save_checkpoint(self._name, self.last)
 
 
 def _merge(job: Job, reporter: Reporter) -> Ended:
@@ -209,11 +226,14 @@ def _merge(job: Job, reporter: Reporter) -> Ended:
         storage = Storage.at(job.project)
         node = ray.get_runtime_context().get_node_id()
         copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), node)
+        place = f"{storage.url}/{MERGED_MODEL}"
+        if copy.is_merged():
+            return reporter.ended(Cause.EXIT, 0, place)
         root = copy.bring_models()
         ended = _run([job.kiln, "merge", str(root), *flags], reporter)
         if ended.code == 0:
             copy.save_merged(root)
-        return _placed(ended, f"{storage.url}/{MERGED_MODEL}")
+        return _placed(ended, place)
     except ERRORS as error:
         return storage_failed(reporter, "cannot bring or save what is merged", error)
 
@@ -233,24 +253,20 @@ def _run(
     command: list[str],
     reporter: Reporter,
     folder: Path | None = None,
+    is_over: Callable[[], bool] | None = None,
     children: list[Child] | None = None,
-    look: Callable[[], None] = lambda: None,
 ) -> Ended:
-    """Runs a command to its end; `look` is called meanwhile."""
+    """Runs a command to its end, which it is asked for as soon as `is_over` says so: the driver by itself."""
     if shutil.which(command[0]) is None:
         message = f"error: this node has no program `{command[0]}`; `--kiln PATH` names it"
         return reporter.ended(Cause.EXIT, UNABLE, message)
     child = Child(command, reporter.row.hear, folder)
     if children is not None:
         children.append(child)
-    asked = False
     try:
         while (code := child.wait(LOOK_S)) is None:
-            # Once: a second signal would end it without saving.
-            if reporter.is_stopped() and not asked:
-                asked = True
+            if (is_over or reporter.is_stopped)():
                 child.terminate()
-            look()
     except BaseException:
         # Nobody is left behind when the task itself is ended.
         child.terminate()

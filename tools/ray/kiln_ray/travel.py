@@ -6,20 +6,21 @@ In storage a project is its folder as `kiln split` made it, and its scene beside
     scene/sparse/  scene/images/
     blocks/b0000/{lease.json, checkpoint.json, run/, done.json}  merged/  progress.json
 
-On a node photos are shared by all tasks of that host. Each Ray node has a copy of the project in which the scene's paths
-are relative to a block's folder, where `kiln` is started; so a checkpoint of one node fits every other.
+On a node photos are shared by all tasks of that host. Each Ray node has a copy of the project in which the scene's
+paths are relative to a block's folder, where `kiln` is started; so a checkpoint of one node fits every other.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+import uuid
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kiln_ray import project as records
 from kiln_ray.project import Project, ProjectError
-from kiln_ray.storage import Storage
+from kiln_ray.storage import Storage, at_once
 
 #: The scene, as seen from a block's folder on a node.
 SCENE_FROM_BLOCK = "../../../scene"
@@ -55,9 +56,7 @@ class NodeCopy:
         """Fetches what a block is trained on; what is here already stays."""
         record = json.loads(json.dumps(self.project.record))
         scene = record["scene"]
-        scene.update(
-            path=SCENE_FROM_BLOCK, images=f"{SCENE_FROM_BLOCK}/images", sparse=f"{SCENE_FROM_BLOCK}/sparse"
-        )
+        scene.update(path=SCENE_FROM_BLOCK, images=f"{SCENE_FROM_BLOCK}/images", sparse=f"{SCENE_FROM_BLOCK}/sparse")
         self._root.mkdir(parents=True, exist_ok=True)
         _write_whole(self._root / records.INDEX, json.dumps(record).encode())
         for key, _ in self.storage.names("settings"):
@@ -69,10 +68,11 @@ class NodeCopy:
         for file in scene["model"]:
             self._bring(f"scene/sparse/{_inside(file['name'])}", self._host / "scene/sparse" / file["name"])
         sizes = {photo["name"]: photo["bytes"] for photo in scene["photos"]}
-        for photo in [*block["train_views"], *block["test_views"]]:
-            self._bring(
-                f"scene/images/{_inside(photo)}", self._host / "scene/images" / photo, sizes.get(photo)
-            )
+
+        def bring_photo(photo: str) -> None:
+            self._bring(f"scene/images/{_inside(photo)}", self._host / "scene/images" / photo, sizes.get(photo))
+
+        at_once(bring_photo, [*block["train_views"], *block["test_views"]])
         return folder
 
     def _bring_block_index(self, name: str, folder: Path) -> dict[str, Any]:
@@ -110,8 +110,7 @@ class NodeCopy:
             return iteration_of(here)
         shutil.rmtree(run, ignore_errors=True)
         for file in [*marker["records"], marker["file"]]:
-            if file != records.INDEX:
-                self.storage.download(f"blocks/{name}/run/{_inside(file)}", run / file)
+            self.storage.download(f"blocks/{name}/run/{_inside(file)}", run / file)
         return marker["iteration"]
 
     def save_checkpoint(self, name: str, last: str | None) -> str | None:
@@ -162,6 +161,23 @@ class NodeCopy:
             if key != but:
                 self.storage.delete(key)
 
+    def is_merged(self) -> bool:
+        """True when the merged model in storage is that of the blocks there."""
+        text = self.storage.read(records.MERGED_INDEX)
+        if text is None:
+            return False
+        index = records.parse(text, records.MERGED_INDEX)
+        models = [self._model(name)["sha256"] for name in self.project.blocks]
+        return index["project"] == self.project.digest and [block["sha256"] for block in index["blocks"]] == models
+
+    def _model(self, name: str) -> dict[str, Any]:
+        """Name and digest of a trained block's model, by its `done.json` in storage."""
+        done = self.storage.read(f"blocks/{name}/{records.DONE}")
+        if done is None or not self.project.is_done(name, done):
+            raise ProjectError(f"{self.storage.url}/blocks/{name} is not trained")
+        model = records.parse(done, records.DONE)["model"]
+        return {**model, "done": done}
+
     def bring_models(self) -> Path:
         """Fetches what a merge reads: the index as it is, and of each block its index, its model and `done.json`."""
         root = self._root.with_name(f"{self._root.name}-merge")
@@ -170,13 +186,11 @@ class NodeCopy:
         for name in self.project.blocks:
             folder = root / "blocks" / name
             self._bring_block_index(name, folder)
-            done = self.storage.read(f"blocks/{name}/{records.DONE}")
-            if not self.project.is_done(name, done) or done is None:
-                raise ProjectError(f"{self.storage.url}/blocks/{name} is not trained")
-            model = _inside(records.parse(done, records.DONE)["model"]["name"])
-            if not (folder / records.DONE).is_file() or (folder / records.DONE).read_bytes() != done:
+            found = self._model(name)
+            model, done = _inside(found["name"]), folder / records.DONE
+            if not done.is_file() or done.read_bytes() != found["done"]:
                 self.storage.download(f"blocks/{name}/{model}", folder / model)
-                _write_whole(folder / records.DONE, done)
+                _write_whole(done, found["done"])
         return root
 
     def save_merged(self, root: Path) -> None:
@@ -209,6 +223,7 @@ def _inside(name: str) -> str:
 def _write_whole(path: Path, text: bytes) -> None:
     if path.is_file() and path.read_bytes() == text:
         return
-    part = path.with_name(f".{path.name}.part")
+    # Another task of this node may write the same.
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
     part.write_bytes(text)
     part.replace(path)

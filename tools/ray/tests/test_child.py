@@ -22,7 +22,9 @@ def is_alive(pid: int) -> bool:
 
 
 def test_events_are_heard_and_the_message_is_the_error(program: Callable[..., str]) -> None:
-    script = program('echo \'{"type":"train","it":3}\'; echo noise; echo "note: x\nerror: no room\nhint: less" >&2; exit 6')
+    script = program(
+        'echo \'{"type":"train","it":3}\'; echo noise; echo "note: x\nerror: no room\nhint: less" >&2; exit 6'
+    )
     heard: list[Any] = []
     child = Child([script], heard.append)
     assert child.wait(20.0) == 6

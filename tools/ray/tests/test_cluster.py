@@ -1,4 +1,4 @@
-"""Two nodes on loopback train a project with the real program; whatever is killed, the merged model is the same bytes."""
+"""Two nodes on loopback with the real program; whatever is killed, the merged model is the same bytes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def runs_in(kiln: str, folder: Path) -> list[tuple[int, Path]]:
         for process in Path("/proc").iterdir():
             try:
                 words = (process / "cmdline").read_bytes().decode().split("\0") if process.name.isdigit() else []
-                at = os.path.realpath(os.path.join(os.readlink(process / "cwd"), words[2])) if words[1:2] == ["train"] else ""
+                cwd = os.readlink(process / "cwd") if words[1:2] == ["train"] else "/"
+                at = os.path.realpath(os.path.join(cwd, *words[2:3]))
             except OSError:
                 continue
             if words[:1] == [kiln] and at == str(run.parent.resolve()) and stat(int(process.name))[0] != "Z":
@@ -144,7 +145,9 @@ def test_a_killed_program_goes_on(kiln: str, project: Path, serial: bytes, tmp_p
 
 
 @pytest.mark.usefixtures("nodes")
-def test_the_program_of_a_killed_worker_saves_and_goes_on(kiln: str, project: Path, serial: bytes, tmp_path: Path) -> None:
+def test_the_program_of_a_killed_worker_saves_and_goes_on(
+    kiln: str, project: Path, serial: bytes, tmp_path: Path
+) -> None:
     driven = drive(str(project), kiln, tmp_path / "work")
     pid, run = stopped(kiln, project)
     os.kill(parent(pid), signal.SIGKILL)
@@ -202,7 +205,9 @@ def test_an_interrupted_driver_has_its_blocks_save(kiln: str, project: Path, ser
     assert (project / "merged/point_cloud.ply").read_bytes() == serial
 
 
-def test_a_lost_node_costs_the_steps_since_its_upload(nodes: RayCluster, kiln: str, project: Path, serial: bytes, tmp_path: Path) -> None:
+def test_a_lost_node_costs_the_steps_since_its_upload(
+    nodes: RayCluster, kiln: str, project: Path, serial: bytes, tmp_path: Path
+) -> None:
     bucket = tmp_path / "bucket"
     storage = Storage.at(f"file://{bucket}")
     assert push(project, storage, print) > 40
@@ -224,6 +229,11 @@ def test_a_lost_node_costs_the_steps_since_its_upload(nodes: RayCluster, kiln: s
     assert driven.drive.merged() == f"{storage.url}/merged/point_cloud.ply"
     assert (bucket / "merged/point_cloud.ply").read_bytes() == serial
     assert resumed_at(bucket / "blocks" / name / "run") == [20]
-    assert not any(bucket.glob("blocks/*/run/checkpoints/*")) and not (bucket / "blocks" / name / "checkpoint.json").exists()
-    # All is done: nothing is trained again.
+    assert (
+        not any(bucket.glob("blocks/*/run/checkpoints/*"))
+        and not (bucket / "blocks" / name / "checkpoint.json").exists()
+    )
+    # All is done, and nothing is started again.
+    assert drive(storage.url, "/nowhere/kiln", tmp_path / "work").end() == 0
+    (bucket / "merged/point_cloud.index.json").unlink()
     assert drive(storage.url, "/nowhere/kiln", tmp_path / "work").end() == 9

@@ -22,14 +22,19 @@ def block(heading: str, language: str) -> str:
 
 
 @pytest.fixture
-def place(kiln: str, project: Path, tmp_path: Path, program: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(
+    kiln: str, project: Path, tmp_path: Path, program: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A folder with the project under the page's name, and programs of the page: `kiln` without the name of a card."""
     project.rename(tmp_path / "city-blocks")
-    program(f'''echo "$@" >> {tmp_path}/started
+    program(
+        f'''echo "$@" >> {tmp_path}/started
     for word; do shift; case $word in --device) skip=1 ;; *) [ "$skip" ] && skip= || set -- "$@" "$word" ;; esac; done
-    exec {kiln} "$@"''', "kiln")
+    exec {kiln} "$@"''',
+        "kiln",
+    )
     program("[ \"$1 $2\" = '-i 3' ] && echo GPU-three", "nvidia-smi")
-    program(f"echo \"$@\" >> {tmp_path}/requeued", "scontrol")
+    program(f'echo "$@" >> {tmp_path}/requeued', "scontrol")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import ClassVar, cast
 
 import pytest
 from obstore.exceptions import GenericError, PermissionDeniedError
@@ -51,28 +51,24 @@ def test_a_folder_in_use_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_checkpoints_are_saved_when_it_is_time_and_again_after_a_failure() -> None:
+    tried = threading.Event()
+
     class Copy:
-        tries = 0
+        tries: ClassVar[list[str | None]] = []
 
-        def save_checkpoint(self, name: str, last: str | None) -> str:
-            self.tries += 1
-            if self.tries == 1:
+        def save_checkpoint(self, _name: str, last: str | None) -> str:
+            self.tries.append(last)
+            if len(self.tries) == 1:
                 raise GenericError("no answer")
-            return f"{name} {last}"
+            if len(self.tries) == 3:
+                tried.set()
+            return f"c{len(self.tries)}"
 
-    copy: Any = Copy()
-    lost: list[bool] = []
-    saver = Saver(copy, "b0000", 0.05, lambda: bool(lost))
-    saver.look()
-    assert copy.tries == 0
-    for _ in range(2):
-        time.sleep(0.06)
-        saver.look()
-    assert (copy.tries, saver.last) == (2, "b0000 None")
-    lost.append(True)
-    time.sleep(0.06)
-    saver.look()
-    assert copy.tries == 2
+    saver = Saver(Copy(), "b0000", 0.02, tried.is_set)
+    with saver:
+        assert tried.wait(20.0)
+    # After a lost lease there are no more.
+    assert Copy.tries == [None, None, "c2"] and saver.last == "c3"
 
 
 def test_nodes_and_what_they_let_in() -> None:

@@ -66,7 +66,9 @@ def test_a_block_comes_with_its_photos_and_without_other_blocks(copy: NodeCopy, 
         assert (images / view).read_bytes() == (Path(scene["images"]) / view).read_bytes()
     there = json.loads((folder / "../../project.json").read_text())["scene"]
     assert (folder / there["images"]).is_dir() and (folder / there["sparse"] / "points3D.bin").is_file()
-    assert files(folder) == files(project / "blocks/b0000") and [path.name for path in folder.parent.iterdir()] == ["b0000"]
+    assert files(folder) == files(project / "blocks/b0000") and [path.name for path in folder.parent.iterdir()] == [
+        "b0000"
+    ]
 
 
 def test_a_run_goes_on_from_the_furthest_checkpoint(copy: NodeCopy, storage: Storage, tmp_path: Path) -> None:
@@ -76,7 +78,11 @@ def test_a_run_goes_on_from_the_furthest_checkpoint(copy: NodeCopy, storage: Sto
     last = copy.save_checkpoint("b0000", None)
     checkpoint(run, 40)
     assert copy.save_checkpoint("b0000", last) == "checkpoint_00000040.kiln"
-    assert files(tmp_path / "bucket/blocks/b0000/run") == {"checkpoints/checkpoint_00000040.kiln", "run.json", "metrics.jsonl"}
+    assert files(tmp_path / "bucket/blocks/b0000/run") == {
+        "checkpoints/checkpoint_00000040.kiln",
+        "run.json",
+        "metrics.jsonl",
+    }
     # On another node, and here, where the run is further by now.
     other = NodeCopy(storage, copy.project, tmp_path / "work", "5678")
     found = other.bring_block("b0000") / "run"
@@ -108,9 +114,7 @@ def test_what_is_missing_or_leaves_its_folder_is_refused(copy: NodeCopy, storage
         Project.read(json.dumps({**record, "version": 2}).encode(), "project.json")
 
 
-def test_wrong_commands_say_what_is_wrong(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_commands_say_what_is_wrong(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", str(tmp_path)]) == 4
     assert "holds no project; `kiln split` makes one" in capsys.readouterr().err
     assert cli.main(["run", f"file://{tmp_path}/none"]) == 4
