@@ -157,7 +157,7 @@ class Drive:
             row.iteration = ended.iteration
         verdict = judge(history)
         if verdict.next is Next.DONE:
-            row.state, row.message = "done", None
+            row.state, row.message, row.its = "done", None, None
             if name == MERGE:
                 self._merged = ended.message
             return
