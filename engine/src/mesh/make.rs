@@ -14,7 +14,7 @@ use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
 use super::stage::{COLOR_BRICKS, DepthStage, MOST_BRICKS, StagePlan, StageSizes, Subject};
-use super::texture::{BakeSettings, Layout, Textured, bake, densities, write_textured};
+use super::texture::{BakeSettings, Layout, Textured, bake, write_textured};
 use super::{MeshError, Space, colors};
 use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, Profile, TextureKind};
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
@@ -402,13 +402,8 @@ impl<'a> MeshJob<'a> {
     ) -> Result<Textured, MeshError> {
         let photos = Photos::open(self.scene, self.profile)?;
         let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
-        let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
         let settings = BakeSettings {
             layout,
-            densities: match layout {
-                Layout::Charts { .. } => densities(&mesh, &cameras),
-                Layout::Squares { .. } => Vec::new(),
-            },
             views: self.views.len(),
             largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
             masked: self.scene.masked,

@@ -7,12 +7,9 @@
 //! is around it. Exposures that a model learnt are not undone.
 
 mod bake;
-mod density;
 mod files;
 mod fill;
 mod texels;
 
 pub use bake::{BakeSettings, Layout, PhotoOf, TextureProgress, Textured, bake};
 pub use files::write_textured;
-
-pub(in crate::mesh) use density::densities;
