@@ -337,7 +337,7 @@ fn masked_pixels_are_no_surface() {
         };
         let (whole, before) = made("whole", &[]);
         assert!(near_top(&whole) > 10, "{method:?}");
-        let (found, report) = made("masked", &["--set", &with_masks]);
+        let (found, report) = made("masked", &["--set", &with_masks, "--set", "dataset.follow_links=true"]);
         assert_eq!(near_top(&found), 0, "{method:?}");
         assert!(!found.triangles().is_empty());
         let points = |report: &serde_json::Value| report["poisson"]["points"].as_u64();

@@ -206,11 +206,7 @@ fn a_model_of_triangles_is_written_for_others() {
     );
     // Where splats are wanted it is named.
     let mut command = kiln();
-    command
-        .arg("eval")
-        .arg(mesh("model.ply"))
-        .args(["--scene"])
-        .arg(scene());
+    command.arg("eval").arg(mesh("model.ply")).arg(scene());
     let (code, said) = outcome(command.args(["--quiet", "--set", "device.allow_cpu=true"]));
     assert!(
         code == Some(4) && said.contains("model of triangles"),
