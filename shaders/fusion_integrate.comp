@@ -1,9 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Takes the depth of a view into bricks of voxels: a running mean of the distance to the surface along the viewing axis
-// (Curless and Levoy 1996), cut at the truncation. A group takes a brick of 512 voxels. Outside the ball of contracted space depths
-// of one place scatter by more than the truncation, so a view that sees past a voxel there weighs the less, the larger the voxel is: else
-// the farthest depth of all would win, and where a single view has it there would be a hole.
+// (Curless and Levoy 1996), cut at the truncation. A group takes a brick of 512 voxels.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -12,7 +10,7 @@ layout(local_size_x = 256) in;
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer DepthMap { vec4 depth_map[]; };
 layout(set = 0, binding = 2, std430) readonly restrict buffer BrickKeys { uint brick_keys[]; };
-layout(set = 0, binding = 3, std430) restrict buffer Voxels { uint voxels[]; };  // distance over truncation, snorm16; weight
+layout(set = 0, binding = 3, std430) restrict buffer Voxels { uint voxels[]; };  // distance over truncation, snorm16; views
 
 layout(push_constant) uniform Push {
     float origin_x;    // lower corner of the box, or centre of the ball, world units
@@ -30,9 +28,7 @@ layout(push_constant) uniform Push {
 #include "common/space.glsl"
 
 const float UNIT = 32767.0;
-// Weight of a view, and the most that a voxel has.
-const uint VIEW_WEIGHT = 16u;
-const uint MOST_WEIGHT = 65535u;
+const uint MOST_VIEWS = 65535u;
 
 // Depth of the view at a point of its image, 0 = none: that of the nearest pixel, or between the four around where they lie
 // within `reach` of each other.
@@ -104,15 +100,12 @@ void main() {
         if (z == 0.0 || signed_distance < -reach) {
             continue;
         }
-        float rest = 2.0 - clamp(contracted_distance(q), 1.0, WORLD_END);
-        float past = max(floor(float(VIEW_WEIGHT) * rest * rest + 0.5), 1.0);
-        float now = signed_distance > reach ? past : float(VIEW_WEIGHT);
         uint word = voxels[512u * brick + v];
-        float weight = float(word >> 16);
+        uint views = word >> 16;
         float mean = float(int(word << 16) >> 16) / UNIT;
         float value = min(signed_distance / reach, 1.0);
-        mean = (mean * weight + value * now) / (weight + now);
+        mean = (mean * float(views) + value) / float(views + 1u);
         int code = int(floor(mean * UNIT + 0.5));
-        voxels[512u * brick + v] = uint(code) & 0xffffu | min(uint(weight + now), MOST_WEIGHT) << 16;
+        voxels[512u * brick + v] = uint(code) & 0xffffu | min(views + 1u, MOST_VIEWS) << 16;
     }
 }

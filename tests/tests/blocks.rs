@@ -10,6 +10,7 @@ use std::process::Command;
 use kiln::export::{PlyComments, PlyFlavor, file_digest, write_ply};
 use kiln_tests::runs::{self, Scratch, json, outcome};
 use kiln_tests::scenes::Scene;
+use kiln_tests::schema::problem;
 use serde_json::{Value, json};
 
 /// A copy of the bundled scene.
@@ -120,6 +121,15 @@ fn pretend(project: &Path, name: &str, seed: u32, count: u32) {
     fs::write(folder.join("done.json"), done.to_string()).unwrap();
 }
 
+fn check(schema: &str, file: &Path) -> Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/schema");
+    let (schema, value) = (json(&folder.join(format!("{schema}.schema.json"))), json(file));
+    if let Some(problem) = problem(&schema, &schema, &value) {
+        assert_eq!(problem, "", "{value}");
+    }
+    value
+}
+
 #[test]
 fn a_split_is_planned_and_done_once() {
     let scratch = Scratch::new("split");
@@ -132,14 +142,14 @@ fn a_split_is_planned_and_done_once() {
         fs::read_to_string(project.join("blocks.txt")).unwrap(),
         "b0000\nb0001\n"
     );
-    let index = json(&project.join("project.json"));
+    let index = check("project", &project.join("project.json"));
     let held_out = texts(&index["test_views"]);
     assert_eq!(held_out.len(), 5);
     let mut trained = BTreeSet::new();
     let mut demand = 0;
     for name in ["b0000", "b0001"] {
         let folder = block(&project, name);
-        let record = json(&folder.join("block.json"));
+        let record = check("block", &folder.join("block.json"));
         let views = texts(&record["train_views"]);
         let tests = texts(&record["test_views"]);
         assert!(views.is_disjoint(&held_out) && tests.is_subset(&held_out) && views.len() >= 5);
@@ -245,7 +255,7 @@ fn what_does_not_belong_to_a_project_is_named() {
     );
     printed(&mut kiln("merge", &project, &[]));
     let bytes = fs::read(&merged).unwrap();
-    let index = json(&project.join("merged/point_cloud.index.json"));
+    let index = check("merged", &project.join("merged/point_cloud.index.json"));
     let kept: u64 = index["blocks"]
         .as_array()
         .unwrap()
@@ -330,6 +340,7 @@ fn blocks_are_ordinary_runs_in_any_order() {
         refused(&mut kiln("merge", &project, &[]), 4, &["1 of 2 blocks are not trained"]);
         printed(&mut kiln("train", &block(&project, order[1]), &["-q"]));
 
+        check("done", &first.join("done.json"));
         // Once more is nothing to do, unless it is to be done in another way.
         let done = fs::read(first.join("done.json")).unwrap();
         let (code, said) = outcome(&mut kiln("train", &first, &[]));

@@ -14,6 +14,8 @@ try {
 await init({ module_or_path: new URL("kiln_viewer_bg.wasm", import.meta.url) });
 start(token ?? undefined, stored);
 window.kiln = { status, picture, sort_bench };
+const list = await fetch(`comparisons.json${token ? `?${new URLSearchParams({ token })}` : ""}`).catch(() => undefined);
+document.getElementById("or-comparisons").hidden = !list?.ok || (await list.json()).length === 0;
 } catch (error) {
 root.dataset.state = "failed";
 const message = document.createElement("p");

@@ -23,17 +23,27 @@ if (text !== undefined) element.textContent = text;
 if (kind) element.className = kind;
 return element;
 }
+const better = (key) => (/psnr|ssim|its|covered|f1|f_score/.test(key) ? 1 : /lpips|^l1|second|minutes|bytes|mib|chamfer/.test(key) ? -1 : 0);
+function best(rows, column) {
+const values = rows.map((row) => column.value?.(row)).filter((value) => value != null);
+const [least, most] = [Math.min(...values), Math.max(...values)];
+return least < most ? { 1: most, [-1]: least }[better(column.name ?? "")] : undefined;
+}
 function table(title, rows, columns) {
 const section = add(by("tables"), "section");
 add(section, "h2", title);
-const whole = add(section, "table");
+const whole = add(add(section, "div", undefined, "scroll"), "table");
 const head = add(add(whole, "thead"), "tr");
 const body = add(whole, "tbody");
+const leaders = columns.map((column) => best(rows, column));
 const fill = () => {
 body.replaceChildren();
 for (const row of rows) {
 const line = add(body, "tr");
-for (const column of columns) column.show(row, add(line, "td", undefined, column.text && "text"));
+columns.forEach((column, at) => {
+const leads = leaders[at] !== undefined && column.value(row) === leaders[at];
+column.show(row, add(line, "td", undefined, column.text ? "text" : leads ? "best" : undefined));
+});
 }
 };
 for (const column of columns) {
@@ -48,6 +58,47 @@ fill();
 }
 fill();
 }
+const SVG = "http://www.w3.org/2000/svg";
+function draw(parent, name, attributes, text) {
+const element = parent.appendChild(document.createElementNS(SVG, name));
+for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+if (text !== undefined) element.textContent = text;
+return element;
+}
+function spans(parent, rows, { key, title, digits }, label) {
+const known = rows.filter((row) => row[key]);
+const low = Math.min(...known.map((row) => row[key].min)), high = Math.max(...known.map((row) => row[key].max));
+const [text, width, height] = [220, 420, 22];
+const x = (value) => text + 10 + (high > low ? (value - low) / (high - low) : 0.5) * (width - 20);
+const said = known.map((row) => `${label(row)} ${row[key].mean.toFixed(digits)}`).join("; ");
+const size = [text + width, height * known.length + 24];
+const picture = draw(parent, "svg", { class: "spans", viewBox: `0 0 ${size.join(" ")}`, role: "img", "aria-label": `${title}: ${said}` });
+known.forEach((row, at) => {
+const [y, { mean, min, max }] = [height * at + 12, row[key]];
+const words = label(row);
+draw(draw(picture, "text", { x: text, y: y + 4, "text-anchor": "end" }, words.length > 34 ? `${words.slice(0, 33)}…` : words), "title", {}, words);
+draw(picture, "line", { x1: x(min), x2: x(max), y1: y, y2: y });
+draw(draw(picture, "circle", { cx: x(mean), cy: y, r: 4 }), "title", {}, `${words}: ${mean.toFixed(digits)}`);
+});
+const y = size[1] - 4;
+draw(picture, "text", { x: x(low), y, class: "faint" }, low.toFixed(digits));
+if (high > low) draw(picture, "text", { x: x(high), y, class: "faint", "text-anchor": "end" }, high.toFixed(digits));
+}
+function chart(file) {
+const columns = file.columns.filter(({ key }) => file.means.filter((row) => row[key]).length > 1);
+if (columns.length === 0) return;
+const section = add(by("tables"), "section");
+const bar = add(section, "p", undefined, "bar");
+const choice = add(add(bar, "label", "Chart of "), "select");
+for (const { title } of columns) add(choice, "option", title);
+const place = add(section, "div", undefined, "scroll");
+const label = (row) => file.labels.map((name) => row[name]).join(" ");
+choice.onchange = () => {
+place.replaceChildren();
+spans(place, file.means, columns[choice.selectedIndex], label);
+};
+choice.onchange();
+}
 function show(path, file, runs) {
 by("tables").replaceChildren();
 by("command").textContent = file.command;
@@ -57,6 +108,8 @@ const labels = file.labels.map(text);
 const count = { title: "n", key: (row) => row.n, show: (row, cell) => (cell.textContent = row.n) };
 const mean = ({ key, title, digits }) => ({
 title,
+name: key,
+value: (row) => row[key]?.mean,
 key: (row) => row[key]?.mean,
 show: (row, cell) => {
 const value = row[key];
@@ -69,9 +122,12 @@ cell.title = `${value.min.toFixed(digits)} to ${value.max.toFixed(digits)}`;
 });
 if (file.rows[0]?.worst_view) labels.push(text("worst_view"));
 table("Means", file.means, [...labels, count, ...file.columns.map(mean)]);
+chart(file);
 const seed = { title: "seed", key: (row) => row.seed, show: (row, cell) => (cell.textContent = row.seed) };
 const plain = ({ key, title, digits }) => ({
 title,
+name: key,
+value: (row) => row[key],
 key: (row) => row[key],
 show: (row, cell) => (cell.textContent = row[key] == null ? "-" : row[key].toFixed(digits)),
 });

@@ -44,10 +44,33 @@ pub(crate) fn figures(runs: &[Source<'_>]) -> String {
         ),
     ];
     let body = rows.iter().map(|(title, cell)| {
-        let cells: String = runs.iter().map(|run| format!("<td>{}</td>", cell(run))).collect();
-        format!("<tr><th scope=\"row\">{title}</th>{cells}</tr>")
+        let leading = leaders(runs, title);
+        let cells = runs.iter().enumerate().map(|(at, run)| {
+            let class = if leading.contains(&at) { " class=\"best\"" } else { "" };
+            format!("<td{class}>{}</td>", cell(run))
+        });
+        format!("<tr><th scope=\"row\">{title}</th>{}</tr>", cells.collect::<String>())
     });
     table(&head(runs), &body.collect::<String>())
+}
+
+/// The runs that are ahead in a row of qualities, where others are not.
+fn leaders(runs: &[Source<'_>], row: &str) -> Vec<usize> {
+    let (key, sign) = match row {
+        "Test PSNR, dB" => ("psnr_image", 1.0),
+        "Test SSIM" => ("ssim_valid", 1.0),
+        "Test LPIPS" => ("lpips", -1.0),
+        _ => return Vec::new(),
+    };
+    let value = |run: &Source<'_>| run.metrics.eval(key, true).last().map(|point| sign * point.1);
+    let values: Vec<Option<f64>> = runs.iter().map(value).collect();
+    let known = || values.iter().flatten().copied();
+    let (most, least) = (
+        known().fold(f64::NEG_INFINITY, f64::max),
+        known().fold(f64::INFINITY, f64::min),
+    );
+    let leads = |(at, value): (usize, &Option<f64>)| (most > least && *value == Some(most)).then_some(at);
+    values.iter().enumerate().filter_map(leads).collect()
 }
 
 fn head(runs: &[Source<'_>]) -> String {
@@ -157,7 +180,25 @@ mod tests {
                 && text.contains("768 KiB"),
             "{text}"
         );
-        assert!(text.contains("<td>1.00 GiB</td><td>-</td>"));
+        assert!(
+            text.contains("<td>1.00 GiB</td><td>-</td>") && !text.contains("best"),
+            "{text}"
+        );
+        let (mut ahead, ..) = golden_parts();
+        let row = r#"{"type":"eval","it":99999,"set":"test","n":1,"psnr_image":31.5,"ssim_valid":0.25}"#;
+        let rows = crate::lines::Tail::default().push(format!("{row}\n").as_bytes());
+        rows.iter().for_each(|row| ahead.push(row));
+        let of = |metrics| Source {
+            name: "a",
+            color: 0,
+            metrics,
+            memory: &memory,
+            config: &config,
+        };
+        let text = figures(&[of(&metrics), of(&ahead)]);
+        let best: Vec<&str> = text.split("class=\"best\">").skip(1).collect();
+        assert!(best.len() == 2 && best[0].starts_with("31.50"), "{text}");
+        assert!(best[1].contains("</td><td>0.2500</td>"), "{text}");
         let text = comparison(&runs, &[&config, &other]);
         assert!(
             text.contains("<th scope=\"row\">memory.cap_gib</th><td>1.0</td><td>&lt;2&gt;</td>"),

@@ -56,7 +56,7 @@ pub struct Layout {
     pub charts: u32,
     /// Share of the picture that triangles cover.
     pub fill: f64,
-    /// Texels along a scene unit, times the density where densities are given.
+    /// Texels along a scene unit.
     pub texels_per_unit: f64,
 }
 
@@ -69,33 +69,6 @@ pub struct Layout {
 /// [`Error::Empty`] without triangles; [`Error::Setting`]; [`Error::TooMany`] when not even the smallest charts fit;
 /// [`Error::Stopped`].
 pub fn charts(mesh: Mesh, settings: Settings, progress: Progress<'_>) -> Result<(Mesh, Layout), Error> {
-    charts_at(mesh, settings, &[], progress)
-}
-
-/// The same with more texels for some triangles than for others: `densities` are texels along a scene unit that each is worth, up to
-/// a common factor, which follows from what fits; a chart has the mean over the area of its triangles. None stands for all alike.
-///
-/// # Errors
-/// See [`charts`]; [`Error::Length`]; [`Error::Setting`] for a density that is not above 0.
-pub fn charts_at(
-    mesh: Mesh,
-    settings: Settings,
-    densities: &[f32],
-    progress: Progress<'_>,
-) -> Result<(Mesh, Layout), Error> {
-    if !densities.is_empty() && densities.len() != mesh.triangles.len() {
-        return Err(Error::Length {
-            what: "texel densities",
-            found: densities.len(),
-            wanted: mesh.triangles.len(),
-        });
-    }
-    if let Some(density) = densities
-        .iter()
-        .find(|density| !(**density > 0.0 && density.is_finite()))
-    {
-        return Err(Error::setting("texel density", density, "above 0"));
-    }
     if !(1..=MOST_TEXELS).contains(&settings.size) {
         return Err(Error::setting("texture size", settings.size, "from 1 to 65536"));
     }
@@ -118,9 +91,6 @@ pub fn charts_at(
     let mut ticker = Ticker::new(progress, mesh.triangles.len() as u64 * 5 / 4);
     let mut regions = grow::regions(&mesh, settings.angle.to_radians().cos(), &mut ticker)?;
     regions.iter_mut().for_each(Region::turn);
-    if !densities.is_empty() {
-        regions.iter_mut().for_each(|region| region.scale(densities));
-    }
     let (scale, places) = fit(&regions, settings, &mut ticker)?;
     let side = f64::from(settings.size);
     let mut uvs = vec![[[0.0; 2]; 3]; mesh.triangles.len()];

@@ -81,7 +81,7 @@ pub(super) fn slabs(bricks: usize, pool: u32) -> usize {
 }
 
 /// Distances in the bricks with these numbers, in units of the truncation, negative behind surfaces; NaN where fewer than
-/// `min_views` views saw anything ([`Voxel::is_seen`]).
+/// `min_views` views saw anything.
 ///
 /// # Errors
 /// What `draw` says; [`MeshError::Memory`].
@@ -106,9 +106,9 @@ pub(super) fn integrated<'a>(
             let words: Vec<u32> = stage.gpu.read(&part, here as usize * BRICK_VOXELS)?;
             bricks.values.extend(words.into_iter().map(|word| {
                 let voxel = Voxel::of_word(word);
-                match voxel.is_seen(min_views) {
-                    true => voxel.value(),
-                    false => f32::NAN,
+                match u32::from(voxel.views) < min_views {
+                    true => f32::NAN,
+                    false => voxel.value(),
                 }
             }));
         }

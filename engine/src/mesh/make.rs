@@ -15,7 +15,7 @@ use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
 use super::stage::{COLOR_BRICKS, DepthStage, MOST_BRICKS, StagePlan, StageSizes, Subject};
-use super::texture::{BakeSettings, Layout, Textured, bake, densities, least_bytes, write_textured};
+use super::texture::{BakeSettings, Layout, Textured, bake, least_bytes, write_textured};
 use super::{MeshError, Space, colors};
 use crate::config::{self, MeshDepth, MeshFormat, MeshMethod, MeshSpace, Profile, TextureKind};
 use crate::export::{AtomicFile, digest_of, file_digest, write_atomic, write_json};
@@ -460,11 +460,10 @@ impl<'a> MeshJob<'a> {
     }
 
     /// What a picture is baked from.
-    fn bake_settings(&self, layout: Layout, densities: Vec<f32>, budget: Budget) -> BakeSettings {
+    fn bake_settings(&self, layout: Layout, budget: Budget) -> BakeSettings {
         let side = |pick: fn(&Camera) -> u32| self.views.iter().map(|(_, camera)| pick(camera)).max().unwrap_or(1);
         BakeSettings {
             layout,
-            densities,
             views: self.views.len(),
             largest_px: [side(|camera| camera.width_px), side(|camera| camera.height_px)],
             masked: self.scene.masked,
@@ -485,7 +484,7 @@ impl<'a> MeshJob<'a> {
         else {
             return Ok(());
         };
-        let settings = self.bake_settings(layout, Vec::new(), budget);
+        let settings = self.bake_settings(layout, budget);
         let needed_bytes = least_bytes(triangles, &settings, limits)?;
         match needed_bytes <= budget.cap_bytes {
             true => Ok(()),
@@ -508,14 +507,7 @@ impl<'a> MeshJob<'a> {
         log: &mut Log<'_>,
     ) -> Result<Textured, MeshError> {
         let photos = Photos::open(self.scene, self.profile)?;
-        let densities = match layout {
-            Layout::Charts { .. } => {
-                let cameras: Vec<Camera> = self.views.iter().map(|(_, camera)| camera.clone()).collect();
-                densities(&mesh, &cameras)
-            }
-            Layout::Squares { .. } => Vec::new(),
-        };
-        let settings = self.bake_settings(layout, densities, budget);
+        let settings = self.bake_settings(layout, budget);
         let mut photo = |view: usize| -> Result<(Camera, Photo), MeshError> {
             let (_, camera) = self.views.get(view).ok_or(MeshError::NoViews)?;
             Ok((camera.clone(), photos.get(view)?))

@@ -310,3 +310,40 @@ impl From<&Ground> for kiln_blocks::Ground {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schemars::generate::SchemaSettings;
+
+    use super::*;
+
+    fn schema<T: JsonSchema>(title: &str) -> String {
+        let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        let mut schema = generator.into_root_schema_for::<T>().to_value();
+        schema["title"] = title.into();
+        format!("{schema:#}\n")
+    }
+
+    #[test]
+    fn the_checked_in_schemas_are_current() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/schema");
+        for (name, text) in [
+            ("project", schema::<ProjectRecord>("Kiln project.json")),
+            ("block", schema::<BlockRecord>("Kiln blocks/NAME/block.json")),
+            ("done", schema::<Done>("Kiln blocks/NAME/done.json")),
+            ("merged", schema::<MergedIndex>("The index of a merged model of Kiln")),
+        ] {
+            let path = folder.join(format!("{name}.schema.json"));
+            if std::env::var_os("KILN_BLESS").is_some_and(|value| value == "1") {
+                let _ = std::fs::write(&path, &text);
+            }
+            let found = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(
+                found == text,
+                "{name}.schema.json is stale: KILN_BLESS=1 cargo test -p kiln records"
+            );
+        }
+    }
+}

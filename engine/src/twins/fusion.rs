@@ -159,25 +159,13 @@ fn view_depth<R: Real>(view: &View<R>, depths: &[R], point: [R; 2], reach: R) ->
     at(nearest[0], nearest[1])
 }
 
-/// Weight of a view that sees a surface near a voxel.
-pub const VIEW_WEIGHT: u16 = 16;
-
 /// What one voxel holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Voxel {
     /// Mean distance over the truncation, in steps of 1/32767.
     pub code: i16,
-    /// Weight of the views that it is the mean of, [`VIEW_WEIGHT`] each but for some that see past it.
-    pub weight: u16,
-}
-
-/// Weight of a view that sees past a voxel: less outside the ball, where depths of one place scatter by more than the truncation.
-fn weight_past<R: Real>(v: &Voxels, q: Vec3<R>) -> u16 {
-    let rest = R::of(2.0) - contracted_distance(v, q).max(R::ONE).min(R::of(WORLD_END));
-    (R::of(VIEW_WEIGHT.into()) * rest * rest + R::of(0.5))
-        .floor()
-        .to_f64()
-        .max(1.0) as u16
+    /// Views it is the mean of.
+    pub views: u16,
 }
 
 impl Voxel {
@@ -186,7 +174,7 @@ impl Voxel {
     pub fn of_word(word: u32) -> Self {
         Self {
             code: word as u16 as i16,
-            weight: (word >> 16) as u16,
+            views: (word >> 16) as u16,
         }
     }
 
@@ -196,22 +184,15 @@ impl Voxel {
         f32::from(self.code) / UNIT as f32
     }
 
-    /// Whether so many views saw it: a surface near it, or, any of them in the ball and one of them elsewhere, past it. Elsewhere
-    /// many that saw past it are as one that saw a surface.
+    /// The same with a further distance over the truncation.
     #[must_use]
-    pub fn is_seen(self, views: u32) -> bool {
-        u32::from(self.weight) > views.saturating_sub(1) * u32::from(VIEW_WEIGHT)
-    }
-
-    /// The same with a further distance over the truncation, of this weight.
-    #[must_use]
-    pub fn with<R: Real>(self, value: R, weight: u16) -> Self {
-        let [before, now] = [self.weight, weight].map(|weight| R::of(weight.into()));
+    pub fn with<R: Real>(self, value: R) -> Self {
+        let views = R::of(self.views.into());
         let mean = R::of(f64::from(self.code)) / R::of(UNIT);
-        let mean = (mean * before + value.min(R::ONE) * now) / (before + now);
+        let mean = (mean * views + value.min(R::ONE)) / (views + R::ONE);
         Self {
             code: (mean * R::of(UNIT) + R::of(0.5)).floor().to_f64() as i16,
-            weight: self.weight.saturating_add(weight),
+            views: self.views.saturating_add(1),
         }
     }
 }
@@ -232,8 +213,7 @@ pub fn integrate<R: Real>(v: &Voxels, view: &View<R>, depths: &[R], place: [u32;
         let depth = view_depth(view, depths, point, reach);
         let signed = depth - p[2];
         if depth > R::ZERO && signed >= -reach {
-            let weight = if signed > reach { weight_past(v, q) } else { VIEW_WEIGHT };
-            *voxel = voxel.with(signed / reach, weight);
+            *voxel = voxel.with(signed / reach);
         }
     }
 }
@@ -299,15 +279,15 @@ mod tests {
     fn means_run_and_saturate() {
         let mut voxel = Voxel::default();
         for value in [0.5_f32, -0.25, 0.25, 3.0] {
-            voxel = voxel.with(value, VIEW_WEIGHT);
+            voxel = voxel.with(value);
         }
-        assert_eq!(voxel.weight, 4 * VIEW_WEIGHT);
+        assert_eq!(voxel.views, 4);
         assert!((voxel.value() - 0.375).abs() < 1e-4);
         let full = Voxel {
-            weight: u16::MAX,
+            views: u16::MAX,
             ..voxel
         };
-        assert_eq!(full.with(1.0_f64, VIEW_WEIGHT).weight, u16::MAX);
+        assert_eq!(full.with(1.0_f64).views, u16::MAX);
         assert_eq!(Voxel::of_word(0x0003_8001).value(), -1.0);
     }
 }

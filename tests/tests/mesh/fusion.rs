@@ -184,9 +184,9 @@ fn bricks_and_voxels_follow_the_twins() {
                 );
             }
             for (a, b) in brick.iter().zip(&twin) {
-                seen += usize::from(b.weight > 0);
+                seen += usize::from(b.views > 0);
                 // Steps of 1/32767: rounding of places moves distances by some of them.
-                others += usize::from(a.weight != b.weight || a.code.abs_diff(b.code) > 24);
+                others += usize::from(a.views != b.views || a.code.abs_diff(b.code) > 24);
             }
         }
         assert!(seen > 10_000 && others * 200 < seen, "{others} of {seen} voxels differ");
@@ -289,7 +289,13 @@ fn masks_follow_the_twin() {
 fn fused(bench: &mut Bench, views: &[(Camera, Vec<[f32; 4]>)], least: u32) -> Bricks {
     let keys = bench.touched(views);
     let voxels = bench.integrated(&keys, views);
-    let value = |v: &Voxel| if v.is_seen(least) { v.value() } else { f32::NAN };
+    let value = |v: &Voxel| {
+        if u32::from(v.views) < least {
+            f32::NAN
+        } else {
+            v.value()
+        }
+    };
     Bricks {
         keys: keys
             .iter()
@@ -460,7 +466,7 @@ fn sheets_stay_what_they_are() {
     );
 }
 
-/// A wall at thirty radii, where a voxel is nine hundred times as large as in the ball, and a wall that every view has elsewhere.
+/// Walls at three radii, and at thirty, where a voxel is nine hundred times as large as in the ball.
 #[test]
 fn far_walls_have_no_holes() {
     let size = [60, 60];
@@ -481,11 +487,9 @@ fn far_walls_have_no_holes() {
         rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         translation: [0.3 - 0.1 * n as f32, 0.05 * n as f32, 0.0],
     };
-    let covered = |wall: f32, scatter: f32| {
-        let depth = |n: u32, i: u32| wall * (1.0 + scatter * (uniform::<f32>(9, n, i / 7, 0) - 0.5));
-        let views: Vec<(Camera, Vec<[f32; 4]>)> = (0..7)
-            .map(|n| (camera(n), (0..3600).map(|i| [depth(n, i), 0.0, 0.0, 0.0]).collect()))
-            .collect();
+    let covered = |wall: f32| {
+        let views: Vec<(Camera, Vec<[f32; 4]>)> =
+            (0..7).map(|n| (camera(n), vec![[wall, 0.0, 0.0, 0.0]; 3600])).collect();
         let mut bench = Bench::new(voxels, size, 16_384);
         let field = fused(&mut bench, &views, 2);
         assert_valid(bench.gpu.device());
@@ -499,10 +503,9 @@ fn far_walls_have_no_holes() {
             .collect();
         cells.len() as f64 / f64::from(24 * 24)
     };
-    for (wall, scatter) in [(3.0, 0.0), (30.0, 0.0), (3.0, 0.4)] {
-        let share = covered(wall, scatter);
-        println!("wall at {wall} radii, scatter {scatter}: {share:.3}");
-        assert!(share > 0.99, "{wall} {scatter}: {share}");
+    for wall in [3.0, 30.0] {
+        let share = covered(wall);
+        assert!(share > 0.99, "{wall}: {share}");
     }
 }
 

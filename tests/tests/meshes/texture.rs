@@ -19,7 +19,6 @@ use crate::scene::{SIZE, camera, photo, sheet};
 pub(crate) fn baked(mesh: Mesh, views: &[(Camera, Photo)], layout: Layout, cap_bytes: u64) -> Textured {
     let device = open();
     let settings = BakeSettings {
-        densities: Vec::new(),
         layout,
         views: views.len(),
         largest_px: SIZE,

@@ -34,6 +34,7 @@ fn a_comparison_is_a_table_that_leads_to_its_runs() {
     // The way there from the page of the runs.
     page.go(&view.url);
     page.wait("document.documentElement.dataset.state === 'ready'");
+    page.wait("!document.getElementById('or-comparisons').hidden");
     page.click("#comparisons");
     page.wait("location.pathname.endsWith('compare.html') && document.documentElement.dataset.state === 'ready'");
     page.wait("document.querySelector('#messages [role=alert]')");
@@ -47,6 +48,15 @@ fn a_comparison_is_a_table_that_leads_to_its_runs() {
     assert_eq!(cells(0, 0), "garden|default|2|28.00 ± 0.50|-");
     assert_eq!(cells(0, 1), "garden|mip|1|29.26|-");
     assert_eq!(cells(1, 1), "garden|<b>mip</b>|1|28.50|-|card|abc|gone");
+    let leads = "[...document.querySelectorAll('#tables td.best')].map(cell => cell.textContent).join('|')";
+    assert_eq!(page.eval(leads), "29.26|28.50", "the best mean and the best run");
+    // A chart of the one column that all have.
+    let chart = |what: &str| page.eval(&format!("document.querySelector('#tables svg.spans').{what}"));
+    assert_eq!(
+        chart("getAttribute('aria-label')"),
+        "PSNR: garden default 28.00; garden mip 29.26"
+    );
+    assert_eq!(chart("querySelectorAll('circle').length"), 2);
     // Sorted by a figure, and back.
     for first in ["default", "mip"] {
         page.click("#tables th:nth-child(4) button");

@@ -137,20 +137,6 @@ impl Region {
         }
     }
 
-    /// Scales a turned region by the mean density of its triangles.
-    pub(super) fn scale(&mut self, densities: &[f32]) {
-        let (mut sum, mut areas) = (0.0, 0.0);
-        for (&triangle, [a, b, c]) in self.triangles.iter().zip(&self.corners) {
-            // Those without area count a little, for regions that have nothing else.
-            let area = turn(*a, *b, *c).abs().max(f64::MIN_POSITIVE);
-            sum += area * f64::from(densities[triangle as usize]);
-            areas += area;
-        }
-        for x in self.corners.as_flattened_mut().as_flattened_mut() {
-            *x *= sum / areas;
-        }
-    }
-
     /// The corners of a turned region after half a turn more.
     pub(super) fn half_turned(&self) -> Vec<[[f64; 2]; 3]> {
         let [w, h] = self.size();

@@ -100,40 +100,6 @@ fn solids_are_laid_out() {
     }
 }
 
-/// Two equal squares, of which one is worth four times the texels a unit.
-#[test]
-fn densities_share_the_picture() {
-    let square = shapes::square(6);
-    let (positions, triangles) = (square.positions(), square.triangles());
-    let beside = positions.iter().map(|p| [p[0] + 2.0, p[1], p[2]]);
-    let count = positions.len() as u32;
-    let both = positions.iter().copied().chain(beside).collect();
-    let again = triangles.iter().map(|t| t.map(|vertex| vertex + count));
-    let mesh = Mesh::new(both, triangles.iter().copied().chain(again).collect()).unwrap();
-    let half = triangles.len();
-    let densities: Vec<f32> = (0..2 * half).map(|t| if t < half { 400.0 } else { 100.0 }).collect();
-    let settings = Settings {
-        size: 128,
-        ..Settings::default()
-    };
-    let (mesh, layout) = charts_at(mesh, settings, &densities, &mut on).unwrap();
-    let owner = texels(&mesh, 128);
-    let of = |range: std::ops::Range<usize>| owner.iter().filter(|t| range.contains(&(**t as usize))).count() as f64;
-    let ratio = of(0..half) / of(half..2 * half);
-    assert!(
-        (ratio / 16.0 - 1.0).abs() < 0.15 && layout.fill > 0.5,
-        "{ratio} {}",
-        layout.fill
-    );
-    let refused = |densities: &[f32]| {
-        charts_at(mesh.clone(), settings, densities, &mut on)
-            .unwrap_err()
-            .to_string()
-    };
-    assert!(refused(&[1.0]).contains("1 texel densities"));
-    assert!(refused(&vec![0.0; 2 * half]).contains("above 0"));
-}
-
 #[test]
 fn a_spiral_ramp_is_cut() {
     // Three turns of a ramp whose normals all lie within the angle: its projection covers itself.

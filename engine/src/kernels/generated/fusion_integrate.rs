@@ -12,7 +12,7 @@ pub struct Bind {
     pub depth_map: Span,
     /// Binding 2, `uint[]`.
     pub brick_keys: Span,
-    /// Binding 3, `uint[]`; distance over truncation, snorm16; weight.
+    /// Binding 3, `uint[]`; distance over truncation, snorm16; views.
     pub voxels: Span,
 }
 

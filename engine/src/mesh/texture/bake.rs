@@ -50,12 +50,10 @@ impl MeshTexture {
 }
 
 /// What to bake from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct BakeSettings {
     /// How texture coordinates are laid out.
     pub layout: Layout,
-    /// Texels along a world unit that each triangle is worth, up to a factor; none for all alike. For charts.
-    pub densities: Vec<f32>,
     /// Views that there are.
     pub views: usize,
     /// Width and height of the largest photo, each on its own, px.
@@ -124,7 +122,7 @@ pub fn bake<E: From<DrawnError>>(
     photo: PhotoOf<'_, E>,
     tell: &mut dyn FnMut(TextureProgress) -> ControlFlow<()>,
 ) -> Result<Textured, E> {
-    let (mesh, side, parts) = laid_out(mesh, settings, tell).map_err(DrawnError::from)?;
+    let (mesh, side, parts) = laid_out(mesh, settings.layout, tell).map_err(DrawnError::from)?;
     let owners = owners(mesh.uvs().unwrap_or_default(), side);
     let covered = owners.iter().filter(|owner| **owner != NONE).count();
     let mut stage = Stage::new(device, &mesh, settings, covered).map_err(DrawnError::from)?;
@@ -188,17 +186,17 @@ pub fn bake<E: From<DrawnError>>(
 /// The mesh with texture coordinates, texels along the picture's side, and how many charts or squares there are.
 fn laid_out(
     mesh: Mesh,
-    settings: &BakeSettings,
+    layout: Layout,
     tell: &mut dyn FnMut(TextureProgress) -> ControlFlow<()>,
 ) -> Result<(Mesh, u32, u32), kiln_mesh::Error> {
-    match settings.layout {
+    match layout {
         Layout::Charts { size } => {
-            let in_charts = charts::Settings {
+            let settings = charts::Settings {
                 size,
                 ..charts::Settings::default()
             };
             let mut progress = |_: f32| tell(TextureProgress { done: 0, total: 1 });
-            let (mesh, layout) = charts::charts_at(mesh, in_charts, &settings.densities, &mut progress)?;
+            let (mesh, layout) = charts::charts(mesh, settings, &mut progress)?;
             Ok((mesh, size, layout.charts))
         }
         Layout::Squares { square } => {

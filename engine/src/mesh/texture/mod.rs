@@ -7,7 +7,6 @@
 //! is around it. Exposures that a model learnt are not undone.
 
 mod bake;
-mod density;
 mod files;
 mod fill;
 mod texels;
@@ -16,4 +15,3 @@ pub use bake::{BakeSettings, Layout, PhotoOf, TextureProgress, Textured, bake};
 pub use files::write_textured;
 
 pub(in crate::mesh) use bake::least_bytes;
-pub(in crate::mesh) use density::densities;
