@@ -111,7 +111,8 @@ def _train(job: Job, name: str, reporter: Reporter) -> Ended:
     if is_url(job.project):
         return _train_in_storage(job, name, reporter)
     folder = Path(job.project) / "blocks" / name
-    wait_until_left(folder / "run", lambda: not reporter.is_stopped())
+    if not wait_until_left(folder / "run", reporter.is_stopped):
+        return reporter.ended(Cause.LEASE, message=f"another process trains {name}")
     return _run(train_command(job, folder), reporter)
 
 
@@ -142,8 +143,11 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
     lease.keep(end)
     try:
         copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), context.get_node_id())
+        if copy.is_done(name):
+            return reporter.ended(Cause.EXIT, 0)
         folder = copy.bring_block(name)
-        wait_until_left(folder / "run", lambda: not is_over())
+        if not wait_until_left(folder / "run", is_over):
+            return reporter.ended(Cause.LEASE, message=f"another process trains {name} on this node")
         copy.bring_checkpoint(name)
         saver = Saver(copy, name, job.sync_s, lease.lost.is_set)
         with saver:
@@ -229,10 +233,10 @@ def _merge(job: Job, reporter: Reporter) -> Ended:
         place = f"{storage.url}/{MERGED_MODEL}"
         if copy.is_merged():
             return reporter.ended(Cause.EXIT, 0, place)
-        root = copy.bring_models()
-        ended = _run([job.kiln, "merge", str(root), *flags], reporter)
-        if ended.code == 0:
-            copy.save_merged(root)
+        with copy.models() as root:
+            ended = _run([job.kiln, "merge", str(root), *flags], reporter)
+            if ended.code == 0:
+                copy.save_merged(root)
         return _placed(ended, place)
     except ERRORS as error:
         return storage_failed(reporter, "cannot bring or save what is merged", error)
@@ -275,11 +279,14 @@ def _run(
     return reporter.ended(Cause.EXIT, code, child.message())
 
 
-def wait_until_left(run: Path, go_on: Callable[[], bool]) -> None:
-    """Waits until no process writes to a run folder: one whose worker died is saving still."""
+def wait_until_left(run: Path, is_over: Callable[[], bool]) -> bool:
+    """Waits until no process writes to a run folder; one whose worker died is saving still. False when it stays."""
     until = time.monotonic() + LEAVE_S
-    while time.monotonic() < until and is_written_to(run) and go_on():
+    while is_written_to(run):
+        if time.monotonic() > until or is_over():
+            return False
         time.sleep(LOOK_S)
+    return True
 
 
 def is_written_to(run: Path) -> bool:

@@ -12,9 +12,12 @@ paths are relative to a block's folder, where `kiln` is started; so a checkpoint
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import tempfile
 import uuid
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -51,6 +54,10 @@ class NodeCopy:
     def block_folder(self, name: str) -> Path:
         """Where a block lies on this node."""
         return self._root / "blocks" / name
+
+    def is_done(self, name: str) -> bool:
+        """True when a block is trained, by its record in storage."""
+        return self.project.is_done(name, self.storage.read(f"blocks/{name}/{records.DONE}"))
 
     def bring_block(self, name: str) -> Path:
         """Fetches what a block is trained on; what is here already stays."""
@@ -178,20 +185,26 @@ class NodeCopy:
         model = records.parse(done, records.DONE)["model"]
         return {**model, "done": done}
 
-    def bring_models(self) -> Path:
-        """Fetches what a merge reads: the index as it is, and of each block its index, its model and `done.json`."""
-        root = self._root.with_name(f"{self._root.name}-merge")
-        root.mkdir(parents=True, exist_ok=True)
+    @contextlib.contextmanager
+    def models(self) -> Iterator[Path]:
+        """A folder with what a merge reads, gone afterwards: the index as it is; of blocks index, model and `done.json`."""
+        self._host.mkdir(parents=True, exist_ok=True)
+        root = Path(tempfile.mkdtemp(prefix="merge-", dir=self._host))
+        try:
+            self._bring_models(root)
+            yield root
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+
+    def _bring_models(self, root: Path) -> None:
         _write_whole(root / records.INDEX, self.project.text)
         for name in self.project.blocks:
             folder = root / "blocks" / name
             self._bring_block_index(name, folder)
             found = self._model(name)
-            model, done = _inside(found["name"]), folder / records.DONE
-            if not done.is_file() or done.read_bytes() != found["done"]:
-                self.storage.download(f"blocks/{name}/{model}", folder / model)
-                _write_whole(done, found["done"])
-        return root
+            model = _inside(found["name"])
+            self.storage.download(f"blocks/{name}/{model}", folder / model)
+            _write_whole(folder / records.DONE, found["done"])
 
     def save_merged(self, root: Path) -> None:
         """Puts the merged model into storage, its index last."""
@@ -199,7 +212,6 @@ class NodeCopy:
         files = sorted((path for path in folder.iterdir() if path.is_file()), key=lambda path: path.suffix != ".ply")
         for path in files:
             self.storage.upload(path, f"{records.MERGED}/{path.name}")
-        shutil.rmtree(root, ignore_errors=True)
 
 
 def newest_checkpoint(run: Path) -> Path | None:

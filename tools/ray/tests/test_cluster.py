@@ -58,9 +58,9 @@ class Driven:
         return self.code[0]
 
 
-def drive(project: str, kiln: str, work: Path, sync_s: float = 0.1) -> Driven:
-    job = Job(project, kiln, str(work), sync_s=sync_s, lease_s=0.5, merge_memory_mib=64)
-    driver = Drive(Place(project), Cluster(job, Needs(0, 1)), Screen())
+def drive(project: str, kiln: str, work: Path, cpus: float = 1) -> Driven:
+    job = Job(project, kiln, str(work), sync_s=0.1, lease_s=0.5, merge_memory_mib=64)
+    driver = Drive(Place(project), Cluster(job, Needs(0, cpus)), Screen())
     code: list[int] = []
     thread = threading.Thread(target=lambda: code.append(driver.run()))
     thread.start()
@@ -203,6 +203,19 @@ def test_an_interrupted_driver_has_its_blocks_save(kiln: str, project: Path, ser
     assert not (run.parent / "done.json").exists() and not (project / "merged").exists()
     assert drive(str(project), kiln, tmp_path / "work").end() == 0
     assert (project / "merged/point_cloud.ply").read_bytes() == serial
+
+
+@pytest.mark.usefixtures("nodes")
+def test_two_drivers_of_one_project_train_each_block_once(
+    kiln: str, project: Path, serial: bytes, tmp_path: Path, program: Callable[..., str]
+) -> None:
+    storage = Storage.at(f"file://{tmp_path}/bucket")
+    push(project, storage, print)
+    counted = program(f'echo "$1" >> {tmp_path}/started; exec {kiln} "$@"')
+    both = [drive(storage.url, counted, tmp_path / "work", cpus=0.5) for _ in range(2)]
+    assert [driven.end() for driven in both] == [0, 0]
+    assert storage.read("merged/point_cloud.ply") == serial
+    assert (tmp_path / "started").read_text().split().count("train") == 2
 
 
 def test_a_lost_node_costs_the_steps_since_its_upload(

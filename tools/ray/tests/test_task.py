@@ -46,7 +46,8 @@ def test_a_folder_in_use_is_waited_for(tmp_path: Path) -> None:
     assert is_written_to(tmp_path)
     threading.Timer(0.3, lambda: os.close(folder)).start()
     began = time.monotonic()
-    wait_until_left(tmp_path, lambda: True)
+    assert not wait_until_left(tmp_path, lambda: True)
+    assert wait_until_left(tmp_path, lambda: False)
     assert 0.2 < time.monotonic() - began < 20 and not is_written_to(tmp_path)
 
 

@@ -33,6 +33,8 @@ def test_a_block_is_started_again_twenty_times() -> None:
     ends = [ended(143, iteration) for iteration in range(MOST_TRIES + 1)]
     assert judge(ends[:-1]).next is Next.AGAIN
     assert judge(ends).next is Next.STOP
+    # Waiting for another driver's task is no attempt.
+    assert judge([Ended(Cause.LEASE)] * 100).next is Next.AGAIN
 
 
 def test_two_crashes_at_one_iteration_are_no_accident() -> None:
