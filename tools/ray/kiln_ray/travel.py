@@ -187,7 +187,7 @@ class NodeCopy:
 
     @contextlib.contextmanager
     def models(self) -> Iterator[Path]:
-        """A folder with what a merge reads, gone afterwards: the index as it is; of blocks index, model and `done.json`."""
+        """A folder with what a merge reads, gone afterwards: the index as it is, and the blocks' models and records."""
         self._host.mkdir(parents=True, exist_ok=True)
         root = Path(tempfile.mkdtemp(prefix="merge-", dir=self._host))
         try:

@@ -37,7 +37,7 @@ class Ended:
     cause: Cause
     #: Exit code of the command; negative for a signal.
     code: int | None = None
-    #: The last iteration it told of.
+    #: The last iteration it told of; none before it began.
     iteration: int | None = None
     #: The node it ran on.
     node: str | None = None
@@ -93,10 +93,9 @@ def judge(history: Sequence[Ended]) -> Verdict:
         return _elsewhere(history, last)
     if last.cause is Cause.EXIT and not last.is_crash() and last.code not in INTERRUPTED:
         return Verdict(Next.STOP, last.text())
-    if last.is_crash() and last.iteration is not None:
-        same = [end for end in history[:-1] if end.is_crash() and end.iteration == last.iteration]
-        if same:
-            return Verdict(Next.STOP, f"failed twice at iteration {last.iteration}, {last.text()}")
+    if last.is_crash() and any(end.is_crash() and end.iteration == last.iteration for end in history[:-1]):
+        where = "before its first step" if last.iteration is None else f"at iteration {last.iteration}"
+        return Verdict(Next.STOP, f"failed twice {where}, {last.text()}")
     # Whoever holds the block trains it: that may take as long as it takes.
     tries = sum(1 for end in history if end.code != OUTPUT and end.cause is not Cause.LEASE)
     if tries > MOST_TRIES:

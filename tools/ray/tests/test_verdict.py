@@ -42,6 +42,8 @@ def test_two_crashes_at_one_iteration_are_no_accident() -> None:
     verdict = judge([ended(70, 100), ended(143, 150), ended(-9, 100)])
     assert verdict.next is Next.STOP
     assert "twice at iteration 100" in verdict.reason and "SIGKILL" in verdict.reason
+    assert judge([ended(-9), ended(-9, 20)]).next is Next.AGAIN
+    assert "twice before its first step" in judge([ended(-9), ended(-9, 20), ended(-9)]).reason
     # Somebody asked for it, or the node was taken away.
     assert judge([ended(143, 100), ended(143, 100)]).next is Next.AGAIN
     assert judge([ended(70, 100), Ended(Cause.LOST, iteration=100)]).next is Next.AGAIN
