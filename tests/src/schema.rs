@@ -14,6 +14,8 @@ pub fn problem(root: &Value, schema: &Value, value: &Value) -> Option<String> {
     schema.iter().find_map(|(keyword, rule)| {
         let valid = |rule: &&Value| problem(root, rule, value).is_none();
         let rules = || rule.as_array().into_iter().flatten();
+        let items = value.as_array().map(|items| items.len() as u64);
+        let counts = |past: fn(u64, u64) -> bool| items.zip(rule.as_u64()).is_some_and(|(n, r)| past(n, r));
         let beyond = |past: fn(f64, f64) -> bool| value.as_f64().zip(rule.as_f64()).is_some_and(|(v, r)| past(v, r));
         let broken = match keyword.as_str() {
             "$schema" | "$defs" | "title" | "description" | "default" | "format" => false,
@@ -34,6 +36,8 @@ pub fn problem(root: &Value, schema: &Value, value: &Value) -> Option<String> {
             "enum" => !rules().any(|allowed| allowed == value),
             "minimum" => beyond(|value, least| value < least),
             "maximum" => beyond(|value, most| value > most),
+            "minItems" => counts(|n, least| n < least),
+            "maxItems" => counts(|n, most| n > most),
             "anyOf" => !rules().any(|rule| valid(&rule)),
             "oneOf" => rules().filter(valid).count() != 1,
             "required" => rules().any(|key| key.as_str().is_none_or(|key| value.get(key).is_none())),
