@@ -84,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(f"error: {error}")
         return DAMAGED
     except ERRORS as error:
-        _say(f"error: {error}")
+        # Lines after the first are obstore's own state.
+        _say(f"error: {(str(error).splitlines() or [type(error).__name__])[0]}; URLs are s3, gs, az and file")
         return UNABLE
 
 
