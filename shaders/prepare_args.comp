@@ -27,6 +27,7 @@ void main() {
     }
     if (lane == 0u) {
         args[ARGS_TILES] = uvec4(fold_groups(live ? u.tiles_x * u.tiles_y : 0u), 0u);
+        args[ARGS_LISTS] = uvec4(fold_groups(live ? u.lists_x * u.lists_y : 0u), 0u);
         args[ARGS_HALVES] = uvec4(fold_groups(live ? 2u * u.tiles_x * u.tiles_y : 0u), 0u);
         args[ARGS_ONE] = uvec4(live ? 1u : 0u, 1u, 1u, 0u);
         if (live) {

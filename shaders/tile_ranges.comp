@@ -18,7 +18,7 @@ void main() {
         return;
     }
     uint tile = tile_keys[at];
-    if (tile >= u.tiles_x * u.tiles_y) {
+    if (tile >= u.lists_x * u.lists_y) {
         return;
     }
     if (at == 0u || tile_keys[at - 1u] != tile) {

@@ -6,11 +6,11 @@
 // Gradients of a tile's triangles, walking each sample's contributors back to front. What the forward pass left of a sample is
 // found by walking it once more, so nothing is kept by samples.
 //
-// A thread has a pixel. All sums of a triangle follow from two numbers a sample, its blending weight and what opacity owes to the
-// loss there; pixels leave those two in shared memory for a few triangles. Then threads change sides twice: one that has a row of a
-// triangle adds its pixels from left to right, all components at once as they share the geometry; one that has a component adds
+// A thread has a sample. All sums of a triangle follow from two numbers a sample, its blending weight and what opacity owes to the
+// loss there; samples leave those two in shared memory for a few triangles. Then threads change sides twice: one that has a row of a
+// triangle adds its samples from left to right, all components at once as they share the geometry; one that has a component adds
 // the rows from top to bottom. Sums go to the triangle's own emission slot and `triangle_fold` adds a triangle's slots in order, so
-// the result does not depend on scheduling. A place of the list is always the same thread's.
+// the result does not depend on scheduling.
 //
 //   a, b, c = corner 0, 1, 2: d place on the image x, y; d depth; d red
 //   d = d green and blue of corners 0 and 1     e = of corner 2; d opacity; d radius     f = d normal
@@ -66,9 +66,9 @@ const float DIVIDED_MAX = 0.99;
 #endif
 const uint STORED = (COMPONENTS + 3u) / 4u * 4u;  // with what fills the last vector
 
-// Blending weight of a pixel; window by d alpha. Then, in the same place, components of a row: 16 pixels have room for 32.
+// Blending weight of a sample; window by d alpha. Then, in the same place, components of a row: 16 samples have room for 32.
 shared vec2 pulls[BATCH * 256u];
-shared vec4 pixel_pull[256];      // d loss by a sample's rgb and depth
+shared vec4 sample_pull[256];     // d loss by a sample's rgb and depth
 shared vec3 staged_depths[BATCH];
 shared vec3 staged_color_0[BATCH];
 shared vec3 staged_color_1[BATCH];
@@ -77,25 +77,24 @@ shared vec3 staged_normal[BATCH];
 shared uint tile_last;
 shared uint done_count;
 
-void add(uint component, uint slot, bool first, float value) {
+void put(uint component, uint slot, float value) {
     uint at = 4u * slot + (component & 3u);
-#define ADD(PARTIAL) PARTIAL[at] = first ? value : PARTIAL[at] + value
     switch (component >> 2) {
-        case 0u: ADD(partial_a); break;
-        case 1u: ADD(partial_b); break;
-        case 2u: ADD(partial_c); break;
-        case 3u: ADD(partial_d); break;
-        case 4u: ADD(partial_e); break;
+        case 0u: partial_a[at] = value; break;
+        case 1u: partial_b[at] = value; break;
+        case 2u: partial_c[at] = value; break;
+        case 3u: partial_d[at] = value; break;
+        case 4u: partial_e[at] = value; break;
 #ifdef EXACT
-        case 5u: ADD(partial_f); break;
+        case 5u: partial_f[at] = value; break;
 #endif
     }
 }
 
 // Adds what a sample owes to the components of triangle k of the batch.
-void add_sample(inout float sums[COMPONENTS], uint k, vec2 p, vec2 pull, uint pixel, uint index) {
+void add_sample(inout float sums[COMPONENTS], uint k, vec2 p, vec2 pull, uint lane, uint index) {
     vec3 phi = distances(k, p);
-    vec4 g = pixel_pull[pixel];
+    vec4 g = sample_pull[lane];
     vec3 shares = shares_of(k, phi);
     vec3 pulled = pull.x * shares;
     uint edge = phi.y > phi.x ? 1u : 0u;
@@ -146,154 +145,151 @@ void main() {
     if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
-    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    uvec2 origin = uvec2(tile % u.lists_x, tile / u.lists_x) * u.list_px;
     if (!in_swath(origin.y)) {
         return;
     }
     uint lane = gl_LocalInvocationIndex;
-    uvec2 pixel = origin + uvec2(lane & 15u, lane >> 4);
-    bool inside = pixel.x < u.width && pixel.y < u.height;
-    uint index = inside ? pixel.y * u.width + pixel.x - swath_base : 0u;
+    uint f = tri.samples;
+    uvec2 first = origin * f;  // sample
+    uvec2 spot = uvec2(lane & 15u, lane >> 4);
+    bool inside = is_inside(origin, spot);
+    vec2 p = vec2(first + spot);
     uvec2 range = tile_ranges[tile];
     uint list = range.y - range.x;
-    uint f = tri.samples;
     float share = 1.0 / float(f * f);
     vec4 g = vec4(0.0);
     vec3 by_normal = vec3(0.0);
-    float background = 0.0;
+    float behind = 0.0;
     if (inside) {
+        uvec2 pixel = origin + spot / f;
+        uint index = pixel.y * u.width + pixel.x - swath_base;
         vec4 by_surface = surface_gradient[index];
         g = share * vec4(gradient_at(index).rgb, by_surface.w);
         by_normal = share * by_surface.xyz;
-        background = share * background_gradient(index);
+        behind = share * background_gradient(index);
     }
-    pixel_pull[lane] = g;
+    sample_pull[lane] = g;
     // A triangle of the batch and one of its rows; later one of its components.
     uint mine = lane % BATCH, row = lane / BATCH;
-    uvec2 rows = uvec2(min(16u, u.width - origin.x), min(16u, u.height - origin.y));
-    for (uint s = 0u; s < f * f; ++s) {
-        vec2 p = sample_place(pixel, s);
-        float transmittance = 1.0;
-        uint last = 0u;
-        bool done = !inside;
-        bool counted = false;
+    uvec2 rows = min(uvec2(u.list_px), uvec2(u.width, u.height) - origin) * f;
+    float transmittance = 1.0;
+    uint last = 0u;
+    bool done = !inside;
+    bool counted = false;
+    if (lane == 0u) {
+        done_count = 0u;
+        tile_last = 0u;
+    }
+    for (uint base = 0u; base < list; base += STAGED) {
         barrier();
-        if (lane == 0u) {
-            done_count = 0u;
-            tile_last = 0u;
+        if (done && !counted) {
+            atomicAdd(done_count, 1u);
+            counted = true;
         }
-        for (uint base = 0u; base < list; base += STAGED) {
-            barrier();
-            if (done && !counted) {
-                atomicAdd(done_count, 1u);
-                counted = true;
+        barrier();
+        if (done_count == 256u) {
+            break;
+        }
+        uint count = min(STAGED, list - base);
+        if (lane < count) {
+            stage_outline(lane, record_corners[record_at(range.x + base + lane)]);
+        }
+        barrier();
+        for (uint k = 0u; k < count && !done; ++k) {
+            float alpha = cover_at(k, p).alpha;
+            if (alpha > 0.0) {
+                float next = transmittance * (1.0 - alpha);
+                done = next < TRANSMITTANCE_STOP;
+                transmittance = done ? transmittance : next;
+                last = done ? last : base + k + 1u;
             }
-            barrier();
-            if (done_count == 256u) {
-                break;
-            }
-            uint count = min(STAGED, list - base);
-            if (lane < count) {
-                stage_outline(lane, record_corners[record_at(range.x + base + lane)]);
-            }
-            barrier();
-            for (uint k = 0u; k < count && !done; ++k) {
-                float alpha = cover_at(k, p).alpha;
+        }
+    }
+    barrier();
+    atomicMax(tile_last, last);
+    barrier();
+    uint batches = (tile_last + BATCH - 1u) / BATCH;
+    if (row < STORED) {
+        // The fold reads every slot, those behind the last contributor too.
+        for (uint place = batches * BATCH + mine; place < list; place += BATCH) {
+            put(row, payloads[range.x + place], 0.0);
+        }
+    }
+    for (uint batch = batches; batch > 0u; --batch) {
+        uint base = (batch - 1u) * BATCH;
+        uint count = min(BATCH, list - base);
+        barrier();
+        if (lane < count) {
+            uvec4 corners = record_corners[record_at(range.x + base + lane)];
+            stage_outline(lane, corners);
+            Shade shade = shade_of(corners);
+            staged_depths[lane] = shade.depths;
+            staged_color_0[lane] = shade.color_0;
+            staged_color_1[lane] = shade.color_1;
+            staged_color_2[lane] = shade.color_2;
+            staged_normal[lane] = shade.normal;
+        }
+        barrier();
+        for (uint i = count; i > 0u; --i) {
+            uint k = i - 1u;
+            vec2 pull = vec2(0.0);
+            if (base + k < last) {
+                Cover c = cover_at(k, p);
+                float alpha = min(c.alpha, DIVIDED_MAX);
                 if (alpha > 0.0) {
-                    float next = transmittance * (1.0 - alpha);
-                    done = next < TRANSMITTANCE_STOP;
-                    transmittance = done ? transmittance : next;
-                    last = done ? last : base + k + 1u;
+                    transmittance /= 1.0 - alpha;
+                    vec3 color = c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
+                                 c.shares.z * staged_color_2[k];
+                    float value = dot(color, g.rgb) + dot(staged_normal[k], by_normal) +
+                                  dot(c.shares, staged_depths[k]) * g.w;
+                    float ahead = value - behind;
+                    pull = vec2(alpha, c.window * ahead) * transmittance;
+                    behind += alpha * ahead;
+                }
+            }
+            pulls[k * 256u + lane] = pull;
+        }
+        barrier();
+        bool has_row = row < rows.y && mine < count;
+        float sums[COMPONENTS];
+        [[unroll]] for (uint c = 0u; c < COMPONENTS; ++c) {
+            sums[c] = 0.0;
+        }
+        if (has_row) {
+            // Samples of the row that the triangle's box has.
+            vec4 ab = staged_01[mine];
+            vec2 c = staged_2[mine].xy;
+            vec2 low = floor(min(ab.xy, min(ab.zw, c))) - vec2(first);
+            vec2 high = floor(max(ab.xy, max(ab.zw, c))) + 1.0 - vec2(first);
+            uvec2 from = uvec2(clamp(low, vec2(0.0), vec2(rows)));
+            uvec2 to = uvec2(clamp(high, vec2(0.0), vec2(rows)));
+            to.x = row >= from.y && row < to.y ? to.x : from.x;
+            for (uint x = from.x; x < to.x; ++x) {
+                uint other = row * 16u + x;
+                vec2 pull = pulls[mine * 256u + other];
+                if (pull != vec2(0.0)) {
+                    uvec2 at = origin + uvec2(x, row) / f;
+                    uint its = at.y * u.width + at.x - swath_base;
+                    add_sample(sums, mine, vec2(first + uvec2(x, row)), pull, other, its);
                 }
             }
         }
         barrier();
-        atomicMax(tile_last, last);
-        barrier();
-        uint batches = (tile_last + BATCH - 1u) / BATCH;
-        if (s == 0u && row < STORED) {
-            // The fold reads every slot, those behind the last contributor too.
-            for (uint place = batches * BATCH + mine; place < list; place += BATCH) {
-                add(row, payloads[range.x + place], true, 0.0);
-            }
-        }
-        float behind = background;
-        for (uint batch = batches; batch > 0u; --batch) {
-            uint base = (batch - 1u) * BATCH;
-            uint count = min(BATCH, list - base);
-            barrier();
-            if (lane < count) {
-                uvec4 corners = record_corners[record_at(range.x + base + lane)];
-                stage_outline(lane, corners);
-                Shade shade = shade_of(corners);
-                staged_depths[lane] = shade.depths;
-                staged_color_0[lane] = shade.color_0;
-                staged_color_1[lane] = shade.color_1;
-                staged_color_2[lane] = shade.color_2;
-                staged_normal[lane] = shade.normal;
-            }
-            barrier();
-            for (uint i = count; i > 0u; --i) {
-                uint k = i - 1u;
-                vec2 pull = vec2(0.0);
-                if (base + k < last) {
-                    Cover c = cover_at(k, p);
-                    float alpha = min(c.alpha, DIVIDED_MAX);
-                    if (alpha > 0.0) {
-                        transmittance /= 1.0 - alpha;
-                        vec3 color = c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
-                                     c.shares.z * staged_color_2[k];
-                        float value = dot(color, g.rgb) + dot(staged_normal[k], by_normal) +
-                                      dot(c.shares, staged_depths[k]) * g.w;
-                        float ahead = value - behind;
-                        pull = vec2(alpha, c.window * ahead) * transmittance;
-                        behind += alpha * ahead;
-                    }
-                }
-                pulls[k * 256u + lane] = pull;
-            }
-            barrier();
-            bool has_row = row < rows.y && mine < count;
-            float sums[COMPONENTS];
-            [[unroll]] for (uint c = 0u; c < COMPONENTS; ++c) {
-                sums[c] = 0.0;
-            }
-            if (has_row) {
-                // Pixels of the row that the triangle's box has samples of.
-                vec4 ab = staged_01[mine];
-                vec2 c = staged_2[mine].xy;
-                vec2 low = floor(min(ab.xy, min(ab.zw, c)) / float(f)) - vec2(origin);
-                vec2 high = floor(max(ab.xy, max(ab.zw, c)) / float(f)) + 1.0 - vec2(origin);
-                uvec2 from = uvec2(clamp(low, vec2(0.0), vec2(rows)));
-                uvec2 to = uvec2(clamp(high, vec2(0.0), vec2(rows)));
-                to.x = row >= from.y && row < to.y ? to.x : from.x;
-                for (uint x = from.x; x < to.x; ++x) {
-                    uint other = row * 16u + x;
-                    vec2 pull = pulls[mine * 256u + other];
-                    if (pull != vec2(0.0)) {
-                        uvec2 at = origin + uvec2(x, row);
-                        uint its = at.y * u.width + at.x - swath_base;
-                        add_sample(sums, mine, sample_place(at, s), pull, other, its);
-                    }
-                }
-            }
-            barrier();
-            if (has_row) {
-                [[unroll]] for (uint pair = 0u; pair < (COMPONENTS + 1u) / 2u; ++pair) {
-                    float second = 2u * pair + 1u < COMPONENTS ? sums[min(2u * pair + 1u, COMPONENTS - 1u)] : 0.0;
-                    pulls[mine * 256u + row * 16u + pair] = vec2(sums[2u * pair], second);
-                }
-            }
-            barrier();
-            if (row < STORED && mine < count) {
-                float sum = 0.0;
-                for (uint y = 0u; y < rows.y && row < COMPONENTS; ++y) {
-                    sum += pulls[mine * 256u + y * 16u + (row >> 1)][row & 1u];
-                }
-                add(row, payloads[range.x + base + mine], s == 0u, sum);
+        if (has_row) {
+            [[unroll]] for (uint pair = 0u; pair < (COMPONENTS + 1u) / 2u; ++pair) {
+                float second = 2u * pair + 1u < COMPONENTS ? sums[min(2u * pair + 1u, COMPONENTS - 1u)] : 0.0;
+                pulls[mine * 256u + row * 16u + pair] = vec2(sums[2u * pair], second);
             }
         }
         barrier();
+        if (row < STORED && mine < count) {
+            float sum = 0.0;
+            for (uint y = 0u; y < rows.y && row < COMPONENTS; ++y) {
+                sum += pulls[mine * 256u + y * 16u + (row >> 1)][row & 1u];
+            }
+            put(row, payloads[range.x + base + mine], sum);
+        }
     }
     check_loops();
 }

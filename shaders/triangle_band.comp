@@ -29,7 +29,7 @@ void main() {
 #ifdef HISTOGRAM
     for (uint row = rect.y; row < rect.w; ++row) {
         for (uint x = rect.x; x < rect.z; ++x) {
-            atomicAdd(tile_histogram[row * u.tiles_x + x], 1u);
+            atomicAdd(tile_histogram[row * u.lists_x + x], 1u);
         }
     }
 #else

@@ -96,7 +96,7 @@ void main() {
         vec2 a = corner_of[3u * k], b = corner_of[3u * k + 1u], c = corner_of[3u * k + 2u];
         bool is_in = reaches(a, b, c, low, high) && reaches(b, c, a, low, high) && reaches(c, a, b, low, high);
         uint at = slot_of[k] + j - first_pair[k];
-        tile_keys[at] = is_in ? tile.y * u.tiles_x + tile.x : u.tiles_x * u.tiles_y;
+        tile_keys[at] = is_in ? tile.y * u.lists_x + tile.x : u.lists_x * u.lists_y;
         payloads[at] = at;
         owners[at] = is_in ? number_of[k] : NOBODY;
     }

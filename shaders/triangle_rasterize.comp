@@ -1,8 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Blends the sorted triangles of a tile front to back, sample by sample, and averages a pixel's samples in registers: images have
-// pixels and never samples, whatever their number. A thread has a pixel. Beside colours go normals, depths, and the depth of the
-// last triangle before which more than half the light was left, at the sample next to the pixel's centre.
+// Blends the sorted triangles of a tile front to back and averages a pixel's samples in shared memory: images have pixels and never
+// samples, whatever their number. A thread has a sample. Beside colours go normals, depths, and the depth of the last triangle
+// before which more than half the light was left, at the sample next to the pixel's centre.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -41,6 +41,9 @@ shared vec3 staged_color_1[STAGED];
 shared vec3 staged_color_2[STAGED];
 shared vec3 staged_normal[STAGED];
 shared uint staged_most[STAGED];  // bits of the largest blending weight
+shared vec4 sample_light[256];    // rgb, T
+shared vec4 sample_plane[256];    // sum w n, sum w z
+shared float sample_median[256];
 shared uint done_count;
 
 void main() {
@@ -48,89 +51,96 @@ void main() {
     if (tile >= u.band_end || counters.stalled != 0u) {
         return;
     }
-    uvec2 origin = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u;
+    uvec2 origin = uvec2(tile % u.lists_x, tile / u.lists_x) * u.list_px;
     if (!in_swath(origin.y)) {
         return;
     }
     uint lane = gl_LocalInvocationIndex;
-    uvec2 pixel = origin + uvec2(lane & 15u, lane >> 4);
-    bool inside = pixel.x < u.width && pixel.y < u.height;
-    uvec2 range = tile_ranges[tile];
     uint f = tri.samples;
-    uint middle = f / 2u * f + f / 2u;
+    uvec2 place = uvec2(lane & 15u, lane >> 4);
+    bool inside = is_inside(origin, place);
+    vec2 p = vec2(origin * f + place);
+    uvec2 range = tile_ranges[tile];
     vec3 color = vec3(0.0);
     vec4 plane = vec4(0.0);
-    float light = 0.0;
-    float median = 0.0;
-    for (uint s = 0u; s < f * f; ++s) {
-        vec2 p = sample_place(pixel, s);
-        float transmittance = 1.0;
-        float last_depth = 0.0;
-        bool done = !inside;
-        bool counted = false;
+    float transmittance = 1.0;
+    float last_depth = 0.0;
+    bool done = !inside;
+    bool counted = false;
+    if (lane == 0u) {
+        done_count = 0u;
+    }
+    for (uint base = range.x; base < range.y; base += STAGED) {
         barrier();
-        if (lane == 0u) {
-            done_count = 0u;
+        if (done && !counted) {
+            atomicAdd(done_count, 1u);
+            counted = true;
         }
-        for (uint base = range.x; base < range.y; base += STAGED) {
-            barrier();
-            if (done && !counted) {
-                atomicAdd(done_count, 1u);
-                counted = true;
+        barrier();
+        if (done_count == 256u) {
+            break;
+        }
+        uint count = min(STAGED, range.y - base);
+        if (lane < count) {
+            uint v = record_at(base + lane);
+            uvec4 corners = record_corners[v];
+            stage_outline(lane, corners);
+            Shade shade = shade_of(corners);
+            uint t = record[v].x & ((1u << FAINTEST_SHIFT) - 1u);
+            staged_depths[lane] = vec4(shade.depths, uintBitsToFloat(t));
+            staged_color_0[lane] = shade.color_0;
+            staged_color_1[lane] = shade.color_1;
+            staged_color_2[lane] = shade.color_2;
+            staged_normal[lane] = shade.normal;
+            staged_most[lane] = 0u;
+        }
+        barrier();
+        for (uint k = 0u; k < count && !done; ++k) {
+            Cover c = cover_at(k, p);
+            if (c.alpha == 0.0) {
+                continue;
             }
-            barrier();
-            if (done_count == 256u) {
+            float next = transmittance * (1.0 - c.alpha);
+            if (next < TRANSMITTANCE_STOP) {
+                done = true;
                 break;
             }
-            uint count = min(STAGED, range.y - base);
-            if (lane < count) {
-                uint v = record_at(base + lane);
-                uvec4 corners = record_corners[v];
-                stage_outline(lane, corners);
-                Shade shade = shade_of(corners);
-                uint t = record[v].x & ((1u << FAINTEST_SHIFT) - 1u);
-                staged_depths[lane] = vec4(shade.depths, uintBitsToFloat(t));
-                staged_color_0[lane] = shade.color_0;
-                staged_color_1[lane] = shade.color_1;
-                staged_color_2[lane] = shade.color_2;
-                staged_normal[lane] = shade.normal;
-                staged_most[lane] = 0u;
-            }
-            barrier();
-            for (uint k = 0u; k < count && !done; ++k) {
-                Cover c = cover_at(k, p);
-                if (c.alpha == 0.0) {
-                    continue;
-                }
-                float next = transmittance * (1.0 - c.alpha);
-                if (next < TRANSMITTANCE_STOP) {
-                    done = true;
-                    break;
-                }
-                float weight = c.alpha * transmittance;
-                float depth = dot(c.shares, staged_depths[k].xyz);
-                color += weight * (c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
-                                   c.shares.z * staged_color_2[k]);
-                plane += weight * vec4(staged_normal[k], depth);
-                last_depth = transmittance > 0.5 ? depth : last_depth;
-                transmittance = next;
-                atomicMax(staged_most[k], floatBitsToUint(weight));
-            }
-            barrier();
-            if ((tri.flags & TRIANGLES_MAXIMA) != 0u && lane < count && staged_most[lane] != 0u) {
-                atomicMax(importance[floatBitsToUint(staged_depths[lane].w)], staged_most[lane]);
-            }
+            float weight = c.alpha * transmittance;
+            float depth = dot(c.shares, staged_depths[k].xyz);
+            color += weight * (c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
+                               c.shares.z * staged_color_2[k]);
+            plane += weight * vec4(staged_normal[k], depth);
+            last_depth = transmittance > 0.5 ? depth : last_depth;
+            transmittance = next;
+            atomicMax(staged_most[k], floatBitsToUint(weight));
         }
-        light += transmittance;
-        median = s == middle ? last_depth : median;
+        barrier();
+        if ((tri.flags & TRIANGLES_MAXIMA) != 0u && lane < count && staged_most[lane] != 0u) {
+            atomicMax(importance[floatBitsToUint(staged_depths[lane].w)], staged_most[lane]);
+        }
     }
-    if (inside) {
+    sample_light[lane] = vec4(color, transmittance);
+    sample_plane[lane] = plane;
+    sample_median[lane] = last_depth;
+    barrier();
+    uvec2 mine = uvec2(lane % u.list_px, lane / u.list_px);
+    uvec2 pixel = origin + mine;
+    if (mine.y < u.list_px && pixel.x < u.width && pixel.y < u.height) {
+        vec4 light = vec4(0.0);
+        vec4 planes = vec4(0.0);
+        for (uint s = 0u; s < f * f; ++s) {
+            uint other = (mine.y * f + s / f) * 16u + mine.x * f + s % f;
+            light += sample_light[other];
+            planes += sample_plane[other];
+        }
         float share = 1.0 / float(f * f);
-        uint index = pixel.y * u.width + pixel.x - swath_base;
         light *= share;
-        image[index] = vec4(color * share + light * u.background.rgb, light);
-        surface_plane[index] = plane * share;
-        surface_depth[index] = vec2(median, plane.w * share);
+        planes *= share;
+        uint index = pixel.y * u.width + pixel.x - swath_base;
+        image[index] = vec4(light.rgb + light.a * u.background.rgb, light.a);
+        surface_plane[index] = planes;
+        float median = sample_median[(mine.y * f + f / 2u) * 16u + mine.x * f + f / 2u];
+        surface_depth[index] = vec2(median, planes.w);
     }
     check_loops();
 }

@@ -20,7 +20,7 @@ struct StepUniforms {
     uint adam_skip_mask;   // bits of the parameter groups that the optimiser leaves alone in this step
     uint sh_degree;        // active SH degree
     uint image_offset;     // first word of the ground truth in its tensor
-    uint band_begin;       // first tile to rasterise, tiles counted row by row
+    uint band_begin;       // first tile with a list to rasterise, such tiles counted row by row
     uint band_end;         // one past the last tile to rasterise
     float adam_rate[8];    // learning rate over `1 - beta1^n`, per parameter group
     float adam_scale[8];   // `1 / sqrt(1 - beta2^n)`, per parameter group
@@ -41,9 +41,9 @@ struct StepUniforms {
     float pose_rate;       // learning rate of the camera's correction, radians and extents; 0 = it stays
     float pose_extent;     // unit of that correction's shifts, world units
     float entropy_weight;  // weight of the mean entropy of visible Gaussians' opacities
-    uint reserved_0;       // fill the block up to whole vectors: the table of learning rates lies behind it
-    uint reserved_1;       // see above
-    uint reserved_2;       // see above
+    uint lists_x;          // tiles with lists along x: those of the image, or smaller ones where a pixel has several samples
+    uint lists_y;          // tiles with lists along y
+    uint list_px;          // pixels along the side of such a tile
 };
 
 // Bits of `flags`.
@@ -121,4 +121,5 @@ const uint ARGS_GAUSSIANS = 6u;        // 256 Gaussians of all chunks a group; o
 const uint ARGS_MOVES = 7u;            // 256 births or moves a group; only inside a densification
 const uint ARGS_EMISSION = 8u;         // 64 visible Gaussians a group, once their intersections are known to fit
 const uint ARGS_HALVES = 9u;           // half a tile a group
-const uint ARGS_CHUNKS = 10u;          // 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c
+const uint ARGS_LISTS = 10u;           // one tile with a list a group
+const uint ARGS_CHUNKS = 11u;          // 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c

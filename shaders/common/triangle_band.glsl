@@ -7,7 +7,7 @@ uvec4 rect_of(uvec4 record) {
 
 // First and one-past-last tile of a row of the box that are in [u.band_begin, u.band_end).
 uvec2 band_span(uvec4 rect, uint row) {
-    uint base = row * u.tiles_x;
+    uint base = row * u.lists_x;
     uint first = max(rect.x, u.band_begin > base ? u.band_begin - base : 0u);
     uint end = min(rect.z, u.band_end > base ? u.band_end - base : 0u);
     return uvec2(first, max(first, end));
@@ -15,8 +15,8 @@ uvec2 band_span(uvec4 rect, uint row) {
 
 // Rows of the box that have tiles in the band: first, one past the last.
 uvec2 band_rows(uvec4 rect) {
-    uint first = max(rect.y, u.band_begin / u.tiles_x);
-    uint end = min(rect.w, (u.band_end + u.tiles_x - 1u) / u.tiles_x);
+    uint first = max(rect.y, u.band_begin / u.lists_x);
+    uint end = min(rect.w, (u.band_end + u.lists_x - 1u) / u.lists_x);
     return uvec2(first, max(first, end));
 }
 

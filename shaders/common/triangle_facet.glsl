@@ -44,7 +44,7 @@ Facet facet_of(uvec3 corners) {
     if (!(f.size <= SIZE_MAX) || !(f.size >= SIZE_MIN) || !(radius >= SIZE_MIN)) {
         return f;
     }
-    vec2 grid = vec2(u.tiles_x, u.tiles_y);
+    vec2 grid = vec2(u.lists_x, u.lists_y);
     vec2 low = clamp(floor(min(a.xy, min(b.xy, c.xy)) / tile_side()), vec2(0.0), grid);
     vec2 high = clamp(floor(max(a.xy, max(b.xy, c.xy)) / tile_side()) + 1.0, vec2(0.0), grid);
     f.rect = uvec4(low, high);

@@ -81,9 +81,10 @@ Cover cover_at(uint k, vec2 p) {
     return c;
 }
 
-// A sample of a pixel.
-vec2 sample_place(uvec2 pixel, uint s) {
-    return vec2(pixel * tri.samples + uvec2(s % tri.samples, s / tri.samples));
+// Whether the tile of the pixel `origin` and the image have a sample at this place of the tile.
+bool is_inside(uvec2 origin, uvec2 place) {
+    uvec2 pixel = place / tri.samples;
+    return all(lessThan(pixel, uvec2(u.list_px))) && all(lessThan(origin + pixel, uvec2(u.width, u.height)));
 }
 
 // Depths, colours of the corners, and the normal turned towards the camera.

@@ -22,7 +22,7 @@ vec3 unproject(vec2 point, float z) {
     return vec3((point - l.zw) / l.xy * z, z);
 }
 
-// Samples along the side of a tile.
+// Samples along the side of a tile, at most 16.
 float tile_side() {
-    return 16.0 * float(tri.samples);
+    return float(u.list_px * tri.samples);
 }

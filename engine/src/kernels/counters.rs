@@ -54,6 +54,8 @@ pub enum Args {
     Tiles,
     /// Half a tile a group.
     Halves,
+    /// One tile with a list a group.
+    Lists,
     /// One group, none when stalled.
     One,
     /// 256 Gaussians of all chunks a group; only inside a densification.
@@ -77,6 +79,7 @@ impl Args {
             Self::IntersectionSort => common::ARGS_INTERSECTION_SORT,
             Self::Tiles => common::ARGS_TILES,
             Self::Halves => common::ARGS_HALVES,
+            Self::Lists => common::ARGS_LISTS,
             Self::One => common::ARGS_ONE,
             Self::Gaussians => common::ARGS_GAUSSIANS,
             Self::Moves => common::ARGS_MOVES,

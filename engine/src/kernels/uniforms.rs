@@ -46,6 +46,13 @@ pub mod flags {
 const _: () = assert!(size_of::<StepUniforms>().is_multiple_of(16));
 
 impl StepUniforms {
+    /// Gives lists to tiles of `side_px` pixels, a divisor of [`TILE_PX`], and lets the band have them all.
+    pub fn list_tiles(&mut self, side_px: u32) {
+        self.list_px = side_px;
+        [self.lists_x, self.lists_y] = [self.width, self.height].map(|side| side.div_ceil(side_px));
+        self.band_end = self.lists_x * self.lists_y;
+    }
+
     /// Uniforms for rendering `camera`: no loss, no update, the near plane of nothing in particular.
     #[must_use]
     pub fn for_camera(camera: &Camera, background: [f32; 3], kernel_size: f32) -> Self {
@@ -54,7 +61,7 @@ impl StepUniforms {
         let position = camera.position();
         let (w, h) = (camera.width_px as f32, camera.height_px as f32);
         let (tan_x, tan_y) = (0.5 * w / camera.fx, 0.5 * h / camera.fy);
-        let tiles_y = camera.height_px.div_ceil(TILE_PX);
+        let tiles = [camera.width_px, camera.height_px].map(|side| side.div_ceil(TILE_PX));
         Self {
             view_row0: row(0),
             view_row1: row(1),
@@ -72,8 +79,8 @@ impl StepUniforms {
             weights: [0.8, 0.2, 1.0 / (3.0 * w * h), 0.0],
             width: camera.width_px,
             height: camera.height_px,
-            tiles_x: camera.width_px.div_ceil(TILE_PX),
-            tiles_y,
+            tiles_x: tiles[0],
+            tiles_y: tiles[1],
             iteration: 0,
             seed: 0,
             flags: 0,
@@ -81,7 +88,7 @@ impl StepUniforms {
             sh_degree: 3,
             image_offset: 0,
             band_begin: 0,
-            band_end: camera.width_px.div_ceil(TILE_PX) * tiles_y,
+            band_end: tiles[0] * tiles[1],
             adam_rate: [0.0; 8],
             adam_scale: [1.0; 8],
             beta1: 0.9,
@@ -101,9 +108,9 @@ impl StepUniforms {
             pose_rate: 0.0,
             pose_extent: 1.0,
             entropy_weight: 0.0,
-            reserved_0: 0,
-            reserved_1: 0,
-            reserved_2: 0,
+            lists_x: tiles[0],
+            lists_y: tiles[1],
+            list_px: TILE_PX,
         }
     }
 }

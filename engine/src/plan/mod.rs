@@ -49,6 +49,7 @@ pub use planning::{ArenaUse, Measures, PlanReport, TrainPlan, plan, step_extras}
 pub use probe_tensors::{ProbeTensors, REFERENCE_BYTES};
 pub use rate::{Prediction, Rate};
 pub use readback::{EvalReadback, ViewSums};
+pub(crate) use readback::of_tiles;
 pub use self_test::Pinned;
 
 pub(crate) use look::{CLASSIC_KERNEL_SIZE, Look, background};

@@ -1,7 +1,7 @@
 //! What the host reads of an evaluated view.
 
 use crate::kernels::loss::METRIC_WORDS;
-use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::uniforms::{StepUniforms, TILE_PX};
 use crate::memory::{Memory, MemoryError};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::step::{self, StepTensors};
@@ -26,6 +26,19 @@ pub struct EvalReadback {
     pub tile_ranges: Span,
     /// Metric sums of each tile.
     pub sums: Span,
+}
+
+/// Entries of the lists in every tile of the image, from those of every list.
+pub(crate) fn of_tiles(block: &StepUniforms, lists: &[u32]) -> Vec<u32> {
+    let mut tiles = vec![0; (block.tiles_x * block.tiles_y) as usize];
+    let finer = TILE_PX / block.list_px.clamp(1, TILE_PX);
+    for (place, entries) in (0..).zip(lists) {
+        let [column, row] = [place % block.lists_x, place / block.lists_x].map(|at| at / finer);
+        if let Some(tile) = tiles.get_mut((row * block.tiles_x + column) as usize) {
+            *tile += entries;
+        }
+    }
+    tiles
 }
 
 impl EvalReadback {
@@ -58,9 +71,11 @@ impl EvalReadback {
         if keep_image {
             let image = host(&self.image, pixels * 16)?.chunks_exact(16);
             view.image = Some(image.map(bytemuck::pod_read_unaligned).collect());
-            let ranges = host(&self.tile_ranges, tiles * 8)?.chunks_exact(8);
+            let lists = u64::from(block.lists_x * block.lists_y);
+            let ranges = host(&self.tile_ranges, lists * 8)?.chunks_exact(8);
             let counts = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
-            view.tile_counts = Some(counts.map(|[first, end]| end.saturating_sub(first)).collect());
+            let counts: Vec<u32> = counts.map(|[first, end]| end.saturating_sub(first)).collect();
+            view.tile_counts = Some(of_tiles(block, &counts));
         }
         Ok(view)
     }

@@ -48,7 +48,7 @@ impl BandTensors {
     #[must_use]
     pub fn new(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {
         let cap = capacities.band_cap();
-        let tiles = 4 * u64::from(capacities.max_tiles);
+        let tiles = 4 * u64::from(capacities.max_lists);
         let mut arena = |name: &str, tag, bytes| table.add(format!("bands/{name}"), Class::Arena, tag, bytes);
         let mut list = |name: &str| arena(name, Tag::Intersections, 4 * u64::from(cap));
         let keys = [list("tile_keys"), list("tile_keys_other")];

@@ -67,6 +67,9 @@ pub struct Capacities {
     pub max_pixels: u32,
     /// Largest image, tiles.
     pub max_tiles: u32,
+    /// Most tiles with lists: those of the largest image, or of smaller ones where a pixel has several samples.
+    #[serde(default)]
+    pub max_lists: u32,
     /// Widest image, pixels.
     #[serde(default)]
     pub max_width_px: u32,
@@ -132,6 +135,7 @@ impl Capacities {
             chunk: CHUNK,
             max_pixels,
             max_tiles,
+            max_lists: max_tiles,
             max_width_px,
             binding_bytes: u64::MAX,
             sh_degree,
@@ -145,6 +149,12 @@ impl Capacities {
             bound: None,
             triangles: None,
         }
+    }
+
+    /// Makes room for lists of tiles of `side_px` pixels in images of the given sizes.
+    pub fn list_tiles(&mut self, side_px: u32, sizes: impl IntoIterator<Item = (u32, u32)>) {
+        let lists = sizes.into_iter().map(|(w, h)| w.div_ceil(side_px) * h.div_ceil(side_px));
+        self.max_lists = lists.max().unwrap_or(0).max(self.max_tiles);
     }
 
     /// How much of an image passes bind at once.
@@ -195,7 +205,7 @@ impl Capacities {
     /// Bits of the largest tile key; one key more than there are tiles marks "none".
     #[must_use]
     pub fn tile_bits(&self) -> u32 {
-        32 - self.max_tiles.leading_zeros()
+        32 - self.max_lists.leading_zeros()
     }
 
     /// What photos carry.

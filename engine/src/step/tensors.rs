@@ -331,7 +331,7 @@ impl StepTensors {
         let intersections = Intersections {
             payloads: tile_sort.values[0],
             owners: arena("owners", Tag::Intersections, if segmented { i } else { 1 }, 4),
-            tile_ranges: arena("tile_ranges", Tag::Pixels, u64::from(c.max_tiles), 8),
+            tile_ranges: arena("tile_ranges", Tag::Pixels, u64::from(c.max_lists), 8),
             tile_order: arena("tile_order", Tag::Pixels, ordered, 4),
         };
         let group_tiles = arena("group_tiles", Tag::Visible, v.div_ceil(256), 4);

@@ -76,7 +76,7 @@ impl BandRing {
         counters: &Counters,
         turns: Turns,
     ) -> Result<BandedView, TrainError> {
-        let tiles = block.tiles_x * block.tiles_y;
+        let tiles = block.lists_x * block.lists_y;
         let words = |view: &Span| -> Result<Vec<u32>, TrainError> {
             let bytes = gpu.memory().host(view)?;
             Ok(bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())

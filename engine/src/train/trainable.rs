@@ -7,7 +7,7 @@ use kiln_triangles::schedule::Settings;
 
 use super::uniforms::{self, GroupSteps, Lengths};
 use crate::config::Profile;
-use crate::kernels::triangles::{TriangleUniforms, flags};
+use crate::kernels::triangles::{TriangleUniforms, flags, tile_px};
 use crate::kernels::uniforms::{StepUniforms, flags as step_flags};
 use crate::plan::{schedule::Events, triangles};
 use crate::scene::Camera;
@@ -96,6 +96,13 @@ impl Trainable {
         uniforms::set_rates(block, profile, lengths, steps);
         if let Self::Triangles(run) = self {
             triangles::train(block, &run.settings, block.iteration, steps.sh());
+        }
+    }
+
+    /// Sets the tiles with lists of a picture between steps.
+    pub(super) fn set_lists(&self, block: &mut StepUniforms) {
+        if let Self::Triangles(run) = self {
+            block.list_tiles(tile_px(run.settings.supersample_at(block.iteration)));
         }
     }
 

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use kiln::kernels::counters::{Counters, Stall};
-use kiln::kernels::triangles::{TriangleUniforms, VertexChunk, flags};
+use kiln::kernels::triangles::{TriangleUniforms, VertexChunk, flags, tile_px};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::Reduction;
 use kiln::memory::Gpu as Device;
@@ -48,7 +48,9 @@ fn a_scene() -> Scene {
 
 fn tensors(table: &mut TensorTable, [n, triangles]: [usize; 2], degree: u32, i_cap: u32, exact: bool) -> StepTensors {
     let triangles = triangles as u32;
-    let capacities = Capacities::new(triangles, triangles, i_cap, degree, [(SIZE[0], SIZE[1])]);
+    let size = (SIZE[0], SIZE[1]);
+    let mut capacities = Capacities::new(triangles, triangles, i_cap, degree, [size]);
+    capacities.list_tiles(tile_px(4), [size]);
     let sizes = TriangleSizes {
         vertices: n as u32,
         exact,
@@ -82,7 +84,9 @@ fn blocks(scene: &Scene, model: &TriangleModel, samples: u32) -> (StepUniforms, 
         normals_weight: NORMALS,
         ..TriangleUniforms::default()
     };
-    (uniforms(&scene.camera(), model.degree, 1), own)
+    let mut u = uniforms(&scene.camera(), model.degree, 1);
+    u.list_tiles(tile_px(samples));
+    (u, own)
 }
 
 fn settings(model: &TriangleModel, samples: u32, exact: bool) -> Settings {
@@ -456,6 +460,7 @@ fn pictures_leave_the_model_alone() {
             iteration: 7,
             ..uniforms(camera, u.sh_degree, 1)
         };
+        u.list_tiles(tile_px(block.samples));
         block.flags = 0;
         let rings = rig.tensors.rings;
         rig.put(
@@ -547,7 +552,8 @@ fn training_goes_through_events_and_on_from_its_state() {
     let rings = rig.tensors.rings;
     let camera = a_scene().camera();
     write_state(&mut rig.gpu, &rig.tensors, &State::new(truth.clone())).unwrap();
-    let picture = StepUniforms::for_camera(&camera, BACKGROUND, 0.0);
+    let mut picture = StepUniforms::for_camera(&camera, BACKGROUND, 0.0);
+    picture.list_tiles(tile_px(settings.supersample_at(1)));
     let shown = TriangleUniforms {
         flags: 0,
         ..triangles::block(&settings, 1, truth.positions.len() as u32, truth.floor)

@@ -177,7 +177,7 @@ pub struct StepUniforms {
     pub sh_degree: u32,
     /// First word of the ground truth in its tensor.
     pub image_offset: u32,
-    /// First tile to rasterise, tiles counted row by row.
+    /// First tile with a list to rasterise, such tiles counted row by row.
     pub band_begin: u32,
     /// One past the last tile to rasterise.
     pub band_end: u32,
@@ -219,12 +219,12 @@ pub struct StepUniforms {
     pub pose_extent: f32,
     /// Weight of the mean entropy of visible Gaussians' opacities.
     pub entropy_weight: f32,
-    /// Fill the block up to whole vectors: the table of learning rates lies behind it.
-    pub reserved_0: u32,
-    /// See above.
-    pub reserved_1: u32,
-    /// See above.
-    pub reserved_2: u32,
+    /// Tiles with lists along x: those of the image, or smaller ones where a pixel has several samples.
+    pub lists_x: u32,
+    /// Tiles with lists along y.
+    pub lists_y: u32,
+    /// Pixels along the side of such a tile.
+    pub list_px: u32,
 }
 
 const _: () = {
@@ -267,9 +267,9 @@ const _: () = {
     assert!(offset_of!(StepUniforms, pose_rate) == 296);
     assert!(offset_of!(StepUniforms, pose_extent) == 300);
     assert!(offset_of!(StepUniforms, entropy_weight) == 304);
-    assert!(offset_of!(StepUniforms, reserved_0) == 308);
-    assert!(offset_of!(StepUniforms, reserved_1) == 312);
-    assert!(offset_of!(StepUniforms, reserved_2) == 316);
+    assert!(offset_of!(StepUniforms, lists_x) == 308);
+    assert!(offset_of!(StepUniforms, lists_y) == 312);
+    assert!(offset_of!(StepUniforms, list_px) == 316);
     assert!(size_of::<StepUniforms>() == 320);
 };
 
@@ -533,8 +533,10 @@ pub const ARGS_MOVES: u32 = 7;
 pub const ARGS_EMISSION: u32 = 8;
 /// Half a tile a group.
 pub const ARGS_HALVES: u32 = 9;
+/// One tile with a list a group.
+pub const ARGS_LISTS: u32 = 10;
 /// 256 Gaussians of chunk c a group: slot ARGS_CHUNKS + c.
-pub const ARGS_CHUNKS: u32 = 10;
+pub const ARGS_CHUNKS: u32 = 11;
 
 // shaders/common/surface.glsl
 

@@ -1,6 +1,6 @@
-//! `shaders/triangle_rasterize.comp`: blends the sorted triangles of a tile front to back, sample by sample, and
-//! averages a pixel's samples in registers: images have pixels and never samples, whatever their number. Made by `cargo
-//! xtask shaders`.
+//! `shaders/triangle_rasterize.comp`: blends the sorted triangles of a tile front to back and averages a pixel's
+//! samples in shared memory: images have pixels and never samples, whatever their number. Made by `cargo xtask
+//! shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

@@ -129,7 +129,7 @@ pub fn record_sums(
             swath_end: swath.end,
             swath_base: swath.base,
         };
-        let groups = shared.groups(Args::Tiles);
+        let groups = shared.groups(Args::Lists);
         match partials.normal {
             None => program.pass(&triangle_backward::KERNEL, (), bind, push, groups),
             Some(partial_f) => {

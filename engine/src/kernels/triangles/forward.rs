@@ -243,7 +243,7 @@ pub fn record_rasterize(
                 swath_end: swath.end,
                 swath_base: swath.base,
             },
-            shared.groups(Args::Tiles),
+            shared.groups(Args::Lists),
         );
     }
 }

@@ -22,6 +22,14 @@ pub mod flags {
     pub use super::common::TRIANGLES_MAXIMA as MAXIMA;
 }
 
+/// Pixels along the side of a tile with a list where a pixel has `samples` samples along each axis: the largest power of two whose
+/// samples a workgroup of 16 x 16 threads has. Most triangles cover few samples, so a group should walk the list of its own only.
+#[must_use]
+pub const fn tile_px(samples: u32) -> u32 {
+    let most = super::uniforms::TILE_PX / samples;
+    if most == 0 { 1 } else { 1 << most.ilog2() }
+}
+
 /// Persistent state of one chunk of vertices, planes of `stride` words.
 #[derive(Clone, Copy, Debug)]
 pub struct VertexChunk {

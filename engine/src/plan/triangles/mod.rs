@@ -6,7 +6,7 @@ mod start;
 use kiln_triangles::schedule::Settings;
 
 use crate::config::Profile;
-use crate::kernels::triangles::{TriangleUniforms, flags};
+use crate::kernels::triangles::{TriangleUniforms, flags, tile_px};
 use crate::kernels::uniforms::{Group, StepUniforms, flags as step_flags};
 use crate::plugins::AdamOptions;
 
@@ -47,6 +47,7 @@ pub fn block(settings: &Settings, iteration: u32, vertices: u32, floor: f32) -> 
 /// losses on images stay.
 pub fn train(u: &mut StepUniforms, settings: &Settings, iteration: u32, steps: u32) {
     u.iteration = iteration;
+    u.list_tiles(tile_px(settings.supersample_at(iteration)));
     u.flags |= step_flags::UPDATE;
     u.sh_degree = settings.degree_at(iteration);
     [u.beta1, u.beta2] = AdamOptions::BETAS;

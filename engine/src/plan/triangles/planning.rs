@@ -5,6 +5,7 @@
 
 use crate::config::{Profile, TriangleGradient};
 use crate::gaussians::layout::chunk_within;
+use crate::kernels::triangles::tile_px;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::plan::capacity::{CapacitySource, pixel_sizes};
@@ -222,6 +223,8 @@ fn capacities(
         None => chunk_within(limits.largest_tensor()),
     };
     c.triangles = Some(sizes);
+    let samples = profile.mesh_splatting.supersample.iter().map(|&[_, samples]| samples);
+    c.list_tiles(tile_px(samples.max().unwrap_or(1)), pixel_sizes(scene));
     let source = match level {
         _ if faults.forces_capacities() => CapacitySource::Forced,
         GENEROUS.. => CapacitySource::Generous,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Target, Trainer};
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::StepUniforms;
-use crate::plan::{Job, Look, ViewSums, schedule};
+use crate::plan::{Job, Look, ViewSums, of_tiles, schedule};
 use crate::record::events::Histograms;
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step;
@@ -45,6 +45,7 @@ impl Trainer {
         // A densification that waits draws its samples by seed and iteration from this block.
         block.iteration = self.iteration;
         block.sh_steps = self.steps.sh();
+        self.model.set_lists(&mut block);
         block
     }
 
@@ -70,7 +71,7 @@ impl Trainer {
         let mut view = self.readback.read(self.gpu.memory(), block, keep_image)?;
         // A banded evaluation leaves the ranges of its last band only.
         if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {
-            *counts = banded.histogram;
+            *counts = of_tiles(block, &banded.histogram);
         }
         Ok(view)
     }

@@ -159,7 +159,7 @@ pub fn backward<R: Real>(
     let width = view.size_px[0];
     for (i, g) in (0..).zip(gradients) {
         let at = [i % width, i / width];
-        let list = list_of(scene, view, at);
+        let list = list_of(scene, view, at, f);
         let g = PixelGradient {
             rgb: g.rgb.map(|v| v * share),
             normal: g.normal.map(|v| v * share),

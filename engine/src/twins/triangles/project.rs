@@ -6,7 +6,7 @@ use crate::math::{Real, Vec3, cross, dot, norm, scale, sigmoid, sub};
 use crate::twins::gaussian::View;
 use crate::twins::project::TileRect;
 use crate::twins::sh::sh_basis;
-use crate::twins::{TILE, tile_grid};
+use crate::twins::TILE;
 
 /// Triangles fainter than this are left out.
 pub const OPACITY_MIN: f64 = 0.01;
@@ -57,6 +57,16 @@ pub struct Facet<R> {
     pub size: R,
     /// Tiles of its box, clamped to the image.
     pub rect: TileRect,
+}
+
+/// Pixels along the side of a tile that has a list: the largest power of two with at most [`TILE`] samples.
+pub(super) fn list_px(samples: u32) -> u32 {
+    (0..).map(|k| TILE >> k).find(|side| side * samples <= TILE).unwrap_or(1)
+}
+
+/// Such tiles across and down an image.
+pub(super) fn list_grid(size_px: [u32; 2], samples: u32) -> [u32; 2] {
+    size_px.map(|side| side.div_ceil(list_px(samples)))
 }
 
 /// Focal lengths and principal point, samples.
@@ -152,8 +162,8 @@ pub fn facet<R: Real>(id: u32, corners: [&Projected<R>; 3], view: &View<R>, sett
     if !is_sized {
         return None;
     }
-    let grid = tile_grid(view.size_px[0], view.size_px[1]);
-    let side = R::of(f64::from(TILE * settings.samples));
+    let grid = list_grid(view.size_px, settings.samples);
+    let side = R::of(f64::from(list_px(settings.samples) * settings.samples));
     let tile = |i: usize, v: R| {
         let tile = (v / side).floor().max(R::of(-1.0)).min(R::of(f64::from(grid[i])));
         tile.to_f64() as i64

@@ -1,13 +1,13 @@
 //! Blends the triangles of every sample front to back and averages a pixel's samples.
 
-use super::project::{Facet, Projected, facet, project};
+use super::project::{Facet, Projected, facet, list_grid, list_px, project};
 use super::window::Inside;
 use super::{Settings, Vertex};
 use crate::math::{Real, Vec3};
 use crate::twins::gaussian::View;
 use crate::twins::project::ALPHA_MIN;
 use crate::twins::rasterize::{TRANSMITTANCE_MIN, TileLists};
-use crate::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
+use crate::twins::{radix_sort, tile_intersect, tile_ranges};
 
 /// Alpha never exceeds this.
 pub const ALPHA_MAX: f64 = 0.999;
@@ -64,7 +64,7 @@ pub fn scene<R: Real>(vertices: &[Vertex<R>], triangles: &[[u32; 3]], view: &Vie
         .collect();
     let numbers: Vec<u32> = (0..facets.len() as u32).collect();
     let order = radix_sort::sort_pairs(&keys, &numbers).1;
-    let grid = tile_grid(view.size_px[0], view.size_px[1]);
+    let grid = list_grid(view.size_px, settings.samples);
     let (mut tiles, mut of_tiles) = (Vec::new(), Vec::new());
     for index in order {
         let rect = facets[index as usize].rect;
@@ -159,8 +159,11 @@ pub fn samples<R: Real>([x, y]: [u32; 2], samples: u32) -> impl Iterator<Item = 
 }
 
 /// The list of the tile that a pixel is in.
-pub(super) fn list_of<'a, R: Real>(scene: &'a Scene<R>, view: &View<R>, [x, y]: [u32; 2]) -> &'a [u32] {
-    crate::twins::rasterize::pixel_list(&scene.lists, view.size_px[0], x, y)
+pub(super) fn list_of<'a, R: Real>(scene: &'a Scene<R>, view: &View<R>, pixel: [u32; 2], samples: u32) -> &'a [u32] {
+    let [column, row] = pixel.map(|at| at / list_px(samples));
+    let tile = row * list_grid(view.size_px, samples)[0] + column;
+    let [start, end] = scene.lists.ranges[tile as usize];
+    &scene.lists.visible[start as usize..end as usize]
 }
 
 /// Renders a view over `background`, one entry a pixel, and the largest blending weight of every facet.
@@ -179,7 +182,7 @@ pub fn rasterize<R: Real>(
     let [width, height] = view.size_px;
     let pixels = (0..height).flat_map(|y| (0..width).map(move |x| [x, y]));
     let pixels = pixels.map(|at| {
-        let list = list_of(scene, view, at);
+        let list = list_of(scene, view, at, f);
         let mut out: Option<Pixel<R>> = None;
         for (s, p) in samples(at, f).enumerate() {
             let seen = |index: u32, weight: R| {
