@@ -153,7 +153,9 @@ impl Capacities {
 
     /// Makes room for lists of tiles of `side_px` pixels in images of the given sizes.
     pub fn list_tiles(&mut self, side_px: u32, sizes: impl IntoIterator<Item = (u32, u32)>) {
-        let lists = sizes.into_iter().map(|(w, h)| w.div_ceil(side_px) * h.div_ceil(side_px));
+        let lists = sizes
+            .into_iter()
+            .map(|(w, h)| w.div_ceil(side_px) * h.div_ceil(side_px));
         self.max_lists = lists.max().unwrap_or(0).max(self.max_tiles);
     }
 

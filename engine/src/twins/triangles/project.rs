@@ -3,10 +3,10 @@
 use super::window::Outline;
 use super::{Settings, Vertex};
 use crate::math::{Real, Vec3, cross, dot, norm, scale, sigmoid, sub};
+use crate::twins::TILE;
 use crate::twins::gaussian::View;
 use crate::twins::project::TileRect;
 use crate::twins::sh::sh_basis;
-use crate::twins::TILE;
 
 /// Triangles fainter than this are left out.
 pub const OPACITY_MIN: f64 = 0.01;
@@ -61,7 +61,10 @@ pub struct Facet<R> {
 
 /// Pixels along the side of a tile that has a list: the largest power of two with at most [`TILE`] samples.
 pub(super) fn list_px(samples: u32) -> u32 {
-    (0..).map(|k| TILE >> k).find(|side| side * samples <= TILE).unwrap_or(1)
+    (0..)
+        .map(|k| TILE >> k)
+        .find(|side| side * samples <= TILE)
+        .unwrap_or(1)
 }
 
 /// Such tiles across and down an image.
