@@ -7,7 +7,7 @@ use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::vk::{CompiledProgram, Device, PipelineCache, Queue, RecordOptions, Ticket};
 
 /// Bytes of the transfer window used outside the step (loading, saving, tests).
-const TRANSFER_BYTES: u64 = 8 << 20;
+pub const TRANSFER_BYTES: u64 = 8 << 20;
 
 /// Blocks are kept at or below 1 GiB: operating systems place larger ones badly.
 const BLOCK_BYTES: u64 = 1 << 30;
@@ -232,6 +232,39 @@ impl Gpu {
             at += len;
         }
         Ok(bytes)
+    }
+
+    /// Writes `parts`, which `fill` puts behind each other, with one submission.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfRange`] when they take more than [`TRANSFER_BYTES`] together; [`MemoryError::Vulkan`].
+    pub fn upload_parts(&mut self, parts: &[Span], fill: impl FnOnce(&mut [u8])) -> Result<(), MemoryError> {
+        let window = self.upload.slice(0, parts.iter().map(|part| part.bytes).sum());
+        fill(self.memory.host_mut(&window)?);
+        let mut program = Program::new("upload of parts");
+        let mut at = 0;
+        for part in parts {
+            program.copy(window.slice(at, part.bytes), *part);
+            at += part.bytes;
+        }
+        self.run(&program)
+    }
+
+    /// Copies `parts` to the host with one submission and gives `take` all of them, behind each other.
+    ///
+    /// # Errors
+    /// See [`Gpu::upload_parts`].
+    pub fn download_parts(&mut self, parts: &[Span], take: impl FnOnce(&[u8])) -> Result<(), MemoryError> {
+        let window = self.readback.slice(0, parts.iter().map(|part| part.bytes).sum());
+        let mut program = Program::new("download of parts");
+        let mut at = 0;
+        for part in parts {
+            program.copy(*part, window.slice(at, part.bytes));
+            at += part.bytes;
+        }
+        self.run(&program)?;
+        take(self.memory.host(&window)?);
+        Ok(())
     }
 
     /// [`Gpu::upload`] for plain values.

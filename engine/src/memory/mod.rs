@@ -15,7 +15,7 @@ use crate::program::Tag;
 pub use crate::vk::BlockRounding;
 pub use budget::{Budget, BudgetLimit, GIB, MIB};
 pub use commit::Memory;
-pub use gpu::Gpu;
+pub use gpu::{Gpu, TRANSFER_BYTES};
 pub use guard_bands::{BAND_BYTES, GUARD_PATTERN, GuardBands, GuardWindow};
 pub use layout::Layout;
 pub use plan::{ArenaPeak, Plan, PlanLimits, PlannedBlock, Slot};

@@ -1,18 +1,18 @@
 //! What triangles train from between host and device.
 
-use std::borrow::Cow;
-
 use super::{StepTensors, TriangleTensors};
 use crate::gaussians::layout;
 use crate::kernels::counters::Counters;
 use crate::kernels::triangles::{Topology, VertexChunk};
-use crate::memory::{Gpu, MemoryError};
+use crate::memory::{Gpu, MemoryError, TRANSFER_BYTES};
 use crate::program::{Program, Span};
 use crate::triangles::{Adjacency, GEOMETRY_PLANES, PLANE_WEIGHT, State, TriangleModel};
 
-/// Vertices of which rows are put together at a time: their colours stay in a processor's cache while plane after plane comes, where
-/// all of a large model's would be fetched anew for each.
-const BLOCK: usize = 1 << 16;
+/// Vertices whose planes of a tensor come or go together fit the window of transfers, so a submission has all of them, and their rows
+/// stay in a processor's cache while plane after plane is put there.
+fn block(planes: u32) -> usize {
+    (TRANSFER_BYTES / 4) as usize / planes.max(1) as usize
+}
 
 /// Numbers of a model, a row a vertex.
 #[derive(Clone, Copy)]
@@ -88,36 +88,38 @@ impl Rows {
     }
 }
 
-/// The numbers of `count` vertices from `first` on that a plane has.
-fn plane_values<'a>(state: &'a State, place: &Place, first: usize, count: usize) -> Cow<'a, [f32]> {
+/// Takes the numbers of vertices from `first` on that a plane has, as many as `bytes` has room for.
+fn take_values(state: &State, place: &Place, first: usize, bytes: &mut [u8]) {
+    let targets = bytes.as_chunks_mut::<4>().0;
+    let put = |(target, value): (&mut [u8; 4], &f32)| *target = value.to_ne_bytes();
     match *place {
         Place::Of(rows, at, width) => {
-            let rows = rows.of(&state.model).chunks_exact(width).skip(first).take(count);
-            rows.filter_map(|row| row.get(at).copied()).collect()
+            let rows = rows.of(&state.model).get(first * width + at..).unwrap_or_default();
+            targets.iter_mut().zip(rows.iter().step_by(width)).for_each(put);
         }
         Place::Moments(plane) => {
-            let plane = state.moments.get(plane).map(Vec::as_slice).unwrap_or_default();
-            Cow::Borrowed(plane.get(first..plane.len().min(first + count)).unwrap_or_default())
+            let plane = state.moments.get(plane).and_then(|plane| plane.get(first..));
+            targets.iter_mut().zip(plane.unwrap_or_default()).for_each(put);
         }
     }
 }
 
 /// Puts the numbers of vertices from `first` on where they belong.
-fn put_values(state: &mut State, place: &Place, first: usize, values: &[f32]) {
+fn put_values(state: &mut State, place: &Place, first: usize, bytes: &[u8]) {
+    let values = bytes.as_chunks::<4>().0;
+    let put = |(target, value): (&mut f32, &[u8; 4])| *target = f32::from_ne_bytes(*value);
     match *place {
         Place::Of(rows, at, width) => {
-            let rows = rows.of_mut(&mut state.model).chunks_exact_mut(width).skip(first);
-            for (row, value) in rows.zip(values) {
-                if let Some(place) = row.get_mut(at) {
-                    *place = *value;
-                }
-            }
+            let rows = rows.of_mut(&mut state.model).get_mut(first * width + at..);
+            rows.unwrap_or_default()
+                .iter_mut()
+                .step_by(width)
+                .zip(values)
+                .for_each(put);
         }
         Place::Moments(plane) => {
             let plane = state.moments.get_mut(plane).and_then(|plane| plane.get_mut(first..));
-            for (place, value) in plane.unwrap_or_default().iter_mut().zip(values) {
-                *place = *value;
-            }
+            plane.unwrap_or_default().iter_mut().zip(values).for_each(put);
         }
     }
 }
@@ -140,30 +142,25 @@ fn plane_of(chunk: &VertexChunk, view: &Span, plane: u32) -> Span {
     view.slice(u64::from(plane) * bytes, bytes)
 }
 
-/// Parts of a chunk's tensors: `part` is called with where a plane's numbers belong, the part of the plane on the device, its first
-/// vertex and their count.
+/// Goes through the tensors of all chunks: `part` is called with where the planes of a block of vertices belong, their places on the
+/// device, and the block's first vertex and their count.
 fn parts(
     own: &TriangleTensors,
     degree: u32,
     n: usize,
-    mut part: impl FnMut(&Place, &Span, usize, usize) -> Result<(), MemoryError>,
+    mut part: impl FnMut(&[Place], &[Span], usize, usize) -> Result<(), MemoryError>,
 ) -> Result<(), MemoryError> {
     for chunk in own.chunks.iter().filter(|chunk| (chunk.first as usize) < n) {
         let first = chunk.first as usize;
         let count = (n - first).min(chunk.stride as usize);
         for (group, view, planes) in groups(chunk, degree) {
-            // Moments are planes here too.
-            let block = if matches!(group, Group::Moments(_)) {
-                count
-            } else {
-                BLOCK
-            };
+            let places: Vec<Place> = (0..planes).map(|plane| group.place(degree, plane)).collect();
+            let block = block(planes);
             for from in (0..count).step_by(block) {
                 let taken = block.min(count - from);
-                for plane in 0..planes {
-                    let view = plane_of(chunk, &view, plane).slice(4 * from as u64, 4 * taken as u64);
-                    part(&group.place(degree, plane), &view, first + from, taken)?;
-                }
+                let of = |plane| plane_of(chunk, &view, plane).slice(4 * from as u64, 4 * taken as u64);
+                let spans: Vec<Span> = (0..planes).map(of).collect();
+                part(&places, &spans, first + from, taken)?;
             }
         }
     }
@@ -194,8 +191,12 @@ pub fn write_state(gpu: &mut Gpu, t: &StepTensors, state: &State) -> Result<(), 
         }
     }
     gpu.run(&program)?;
-    parts(&own, state.model.degree, n, |place, view, first, count| {
-        gpu.write(view, &plane_values(state, place, first, count))
+    parts(&own, state.model.degree, n, |places, spans, first, count| {
+        gpu.upload_parts(spans, |bytes| {
+            for (place, bytes) in places.iter().zip(bytes.chunks_exact_mut(4 * count)) {
+                take_values(state, place, first, bytes);
+            }
+        })
     })?;
     let triangles = &state.model.triangles;
     for (k, view) in own.topology.corners.iter().enumerate() {
@@ -289,10 +290,12 @@ pub fn read_state(
         floor,
         sigma,
     });
-    parts(&own, degree, n, |place, view, first, count| {
-        let values: Vec<f32> = gpu.read(view, count)?;
-        put_values(&mut state, place, first, &values);
-        Ok(())
+    parts(&own, degree, n, |places, spans, first, count| {
+        gpu.download_parts(spans, |bytes| {
+            for (place, bytes) in places.iter().zip(bytes.chunks_exact(4 * count)) {
+                put_values(&mut state, place, first, bytes);
+            }
+        })
     })?;
     state.model.triangles = read_corners(gpu, t, &own.topology)?;
     let count = state.model.triangles.len();
