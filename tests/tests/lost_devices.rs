@@ -116,6 +116,28 @@ fn what_a_driver_says_of_a_lost_device_is_understood() {
         assert_eq!(runs::events(&root, "device_lost").len(), 1, "{way}: nothing was lost");
         assert!(result(&root) == result(&whole), "{way}: another end");
     }
+    // A mesh is made in one go: what was lost is told, no file is there by half, and another go gives it.
+    let mesh = |folder: &Path, ways: &[&str]| {
+        let mut command = runs::kiln();
+        command.arg("mesh").arg(&whole).arg("-o").arg(folder);
+        command.args(["--allow-cpu", "--set", "mesh.voxel=0.2"]);
+        for way in ways {
+            command
+                .env("VK_ADD_LAYER_PATH", &layers)
+                .env("VK_INSTANCE_LAYERS", LAYER)
+                .env("KILN_LOSE_AT", way);
+        }
+        runs::outcome(&mut command)
+    };
+    let folder = scratch.join("mesh");
+    let (code, text) = mesh(&folder, &["submit:6"]);
+    assert_eq!(code, Some(70), "{text}");
+    assert!(text.contains("lost") && text.contains("hint: "), "{text}");
+    let files = fs::read_dir(&folder).into_iter().flatten();
+    assert_eq!(files.count(), 0, "a lost device left a file");
+    let (code, text) = mesh(&folder, &[]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(folder.join("mesh.ply").is_file());
 }
 
 /// The second loss ends the run with its own exit code and a report; `--resume` goes on from the checkpoint.

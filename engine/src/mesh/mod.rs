@@ -49,3 +49,4 @@ pub use truth::{Truth, TruthReport, TruthSettings};
 pub(crate) use bound::write_bound;
 pub(crate) use draw::{DepthFile, draw};
 pub(crate) use make::MeshJob;
+pub(crate) use poisson::most_points;

@@ -72,19 +72,25 @@ fn bounds(space: &Space, extent: f32) -> [[f32; 3]; 2] {
     }
 }
 
-/// Refuses more points than host memory holds.
+/// The most points that so many views give, `most` at most.
 ///
 /// # Errors
-/// [`MeshError::Poisson`] when the points alone do not fit.
-fn check_host(points: u64) -> Result<(), MeshError> {
+/// [`MeshError::Poisson`] when these alone take more than `available_bytes`, the host's memory.
+pub(crate) fn most_points<'a>(
+    cameras: impl IntoIterator<Item = &'a Camera>,
+    most: u32,
+    available_bytes: Option<u64>,
+) -> Result<u64, MeshError> {
+    let pixels = |camera: &Camera| u64::from(camera.width_px) * u64::from(camera.height_px);
+    let points = u64::from(most).min(cameras.into_iter().map(pixels).sum());
     let needed_bytes = points * POINT_BYTES;
-    match available_bytes() {
+    match available_bytes {
         Some(most_bytes) if needed_bytes > most_bytes => Err(MeshError::Poisson(kiln_mesh::Error::Memory {
             what: format!("{points} points of views take"),
             needed_bytes,
             most_bytes,
         })),
-        _ => Ok(()),
+        _ => Ok(points),
     }
 }
 
@@ -102,10 +108,7 @@ pub(super) fn points(
     next: &mut dyn FnMut(usize) -> Result<(), MeshError>,
 ) -> Result<Points, MeshError> {
     let [lower, upper] = bounds(space, extent);
-    let pixels = |camera: &&Camera| u64::from(camera.width_px) * u64::from(camera.height_px);
-    let most = u64::from(most).min(cameras.iter().map(pixels).sum());
-    check_host(most)?;
-    let most = most as usize;
+    let most = most_points(cameras.iter().copied(), most, available_bytes())? as usize;
     let mut points = Points::default();
     points.positions.reserve_exact(most);
     points.normals.reserve_exact(most);
@@ -243,6 +246,27 @@ pub(super) fn surface(
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+
+    #[test]
+    fn points_that_the_host_cannot_hold_are_refused() {
+        let camera = Camera {
+            width_px: 40,
+            height_px: 30,
+            fx: 50.0,
+            fy: 50.0,
+            cx: 20.0,
+            cy: 15.0,
+            rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            translation: [0.0; 3],
+        };
+        let of = |most, available| most_points([&camera, &camera], most, Some(available));
+        assert_eq!(of(9000, 2400 * POINT_BYTES).unwrap(), 2400);
+        assert_eq!(of(1000, 1000 * POINT_BYTES).unwrap(), 1000);
+        let refused = of(1000, 1000 * POINT_BYTES - 1).unwrap_err();
+        assert!(
+            matches!(refused, MeshError::Poisson(kiln_mesh::Error::Memory { needed_bytes, .. }) if needed_bytes == 1000 * POINT_BYTES)
+        );
+    }
 
     #[test]
     fn pixels_come_back_to_where_they_look() {

@@ -292,6 +292,19 @@ fn settings_are_heeded() {
         half.positions().iter().all(|p| p[2] > 0.27),
         "only what lies in the box"
     );
+    // The border at the box goes ring by ring, and what is dense comes back.
+    let peeled = |peel: &str| with(&["--set", boxed, "--set", "mesh.voxel=0.03", "--set", peel]);
+    let (less, report) = peeled("mesh.peel={ rounds: 2, density: 1000 }");
+    let gone = report["dropped"]["peeled"].as_u64().unwrap() as usize;
+    assert!(
+        gone > 0 && less.triangles().len() + gone == half.triangles().len(),
+        "{report}"
+    );
+    let (whole, report) = peeled("mesh.peel={ rounds: 2, density: 0 }");
+    assert_eq!(
+        (&report["dropped"]["peeled"], whole.triangles().len()),
+        (&0.into(), half.triangles().len())
+    );
     // A plan is printed and nothing is made.
     let none = scratch.join("none");
     let said = command(&ply, &none, &["--dry-run", "--vram", "200MiB"])
