@@ -35,8 +35,12 @@ pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
     for warning in &evaluated.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    print(&evaluated.file, json, out)
-        .map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+    print(&evaluated.file, json, out).map_err(|error| {
+        boxed(RunError::from(ExportError::new(
+            Path::new(super::exit::STANDARD_OUTPUT),
+            error,
+        )))
+    })?;
     Ok(Exit::Ok)
 }
 

@@ -39,8 +39,12 @@ pub(super) fn run(mesh: &Path, request: &Eval, out: &mut dyn Write) -> Result<Ex
     for warning in &evaluated.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    print(&evaluated.report, request.json, out)
-        .map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+    print(&evaluated.report, request.json, out).map_err(|error| {
+        boxed(RunError::from(ExportError::new(
+            Path::new(super::exit::STANDARD_OUTPUT),
+            error,
+        )))
+    })?;
     Ok(Exit::Ok)
 }
 

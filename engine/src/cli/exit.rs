@@ -1,12 +1,16 @@
 //! Exit codes, and the one place that prints an error.
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use super::{ProfilesError, UsageError};
 use crate::config::{AutoError, ConfigError};
 use crate::export::{DeliveryError, ExportError, FileError};
 use crate::record::run_folder::RunFolderError;
+
+/// What errors call the place that answers are printed to.
+pub(super) const STANDARD_OUTPUT: &str = "standard output";
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +64,11 @@ pub trait Failure: Error {
     fn hint(&self) -> Option<String> {
         None
     }
+
+    /// Whether all that went wrong is that who read the answer has read enough, as `head` does: nothing to report.
+    fn reader_left(&self) -> bool {
+        false
+    }
 }
 
 impl Failure for UsageError {
@@ -110,11 +119,18 @@ impl Failure for ProfilesError {
             Self::Write(_) => None,
         }
     }
+    fn reader_left(&self) -> bool {
+        matches!(self, Self::Write(error) if error.kind() == ErrorKind::BrokenPipe)
+    }
 }
 
 impl Failure for ExportError {
     fn exit(&self) -> Exit {
         Exit::Output
+    }
+    fn reader_left(&self) -> bool {
+        matches!(self, Self::Io { path, reason }
+            if path == Path::new(STANDARD_OUTPUT) && reason.kind() == ErrorKind::BrokenPipe)
     }
     fn hint(&self) -> Option<String> {
         match self {
@@ -184,6 +200,9 @@ impl Failure for RunFolderError {
 /// Prints `error: ...`, causes that the message does not contain yet, a blank line and `hint: ...`; gives the exit code.
 /// A failure to print is ignored, because there is nowhere left to say so.
 pub fn report(failure: &dyn Failure, out: &mut dyn Write) -> Exit {
+    if failure.reader_left() {
+        return Exit::Ok;
+    }
     let mut text = failure.to_string();
     let mut cause = failure.source();
     while let Some(error) = cause {
@@ -270,7 +289,7 @@ mod tests {
     #[test]
     fn output_errors() {
         let path = std::path::PathBuf::from("runs/a");
-        let full = ExportError::new(&path, std::io::ErrorKind::StorageFull.into());
+        let full = ExportError::new(&path, ErrorKind::StorageFull.into());
         assert_eq!(full.exit(), Exit::Output);
         assert_eq!(RunFolderError::Write(full).exit(), Exit::Output);
         assert_eq!(RunFolderError::NoRun { path: path.clone() }.exit(), Exit::Data);

@@ -14,7 +14,7 @@ use crate::run::RunError;
 pub(super) fn print(plan: &TrainPlan, limits: PlanLimits, out: &mut dyn Write) -> Result<(), RunError> {
     let placed = plan.place(limits)?;
     let table = plan.whole_table();
-    let write = |error| crate::export::ExportError::new(std::path::Path::new("standard output"), error);
+    let write = |error| crate::export::ExportError::new(std::path::Path::new(super::exit::STANDARD_OUTPUT), error);
     blocks(&placed, out).map_err(write)?;
     tensors(&table, &placed, &plan.programs(), out).map_err(write)?;
     Ok(())

@@ -33,7 +33,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
     let (model, comments) = read_model(model_path).map_err(|e| boxed(RunError::from(e)))?;
     let chosen = Chosen::new(&model, &request.subset).map_err(boxed)?;
     let delivered = deliver(&output, chosen, request.format, comments).map_err(boxed)?;
-    let fail = |error| boxed(ExportError::new(Path::new("standard output"), error));
+    let fail = |error| boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), error));
     writeln!(out, "{}", output.display()).map_err(fail)?;
     // Messages are for people; the file is written whether anybody reads them or not.
     let mut messages = io::stderr();

@@ -204,6 +204,9 @@ impl Failure for LpipsError {
 }
 
 impl Failure for ServeError {
+    fn reader_left(&self) -> bool {
+        matches!(self, Self::Write(error) if error.reader_left())
+    }
     fn exit(&self) -> Exit {
         match self {
             Self::Folder { .. } | Self::NoRuns { .. } => Exit::Data,
@@ -485,6 +488,9 @@ fn rounded_up(value: f64) -> String {
 }
 
 impl Failure for RunError {
+    fn reader_left(&self) -> bool {
+        matches!(self, Self::Export(error) if error.reader_left())
+    }
     fn exit(&self) -> Exit {
         match self {
             Self::Plan(error) => error.exit(),

@@ -43,7 +43,7 @@ pub fn run(request: &Merge, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
             .and_then(|()| writeln!(out)),
         false => writeln!(out, "{}", report.output.display()),
     };
-    printed.map_err(|e| boxed(ExportError::new(Path::new("standard output"), e)))?;
+    printed.map_err(|e| boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), e)))?;
     if !request.quiet {
         let _ = tell(&report, &mut io::stderr());
     }

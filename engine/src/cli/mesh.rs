@@ -150,7 +150,10 @@ pub(super) fn tell_made(made: &Made, (json, quiet): (bool, bool), out: &mut dyn 
 }
 
 fn unprinted(error: io::Error) -> Box<dyn Failure> {
-    boxed(RunError::from(ExportError::new(Path::new("standard output"), error)))
+    boxed(RunError::from(ExportError::new(
+        Path::new(super::exit::STANDARD_OUTPUT),
+        error,
+    )))
 }
 
 /// The file of a model of triangles, which is a mesh already.

@@ -195,7 +195,7 @@ fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
 }
 
 fn output_error(error: io::Error) -> crate::export::ExportError {
-    crate::export::ExportError::new(std::path::Path::new("standard output"), error)
+    crate::export::ExportError::new(std::path::Path::new(super::exit::STANDARD_OUTPUT), error)
 }
 
 pub(super) fn card_limits() -> PlanLimits {
@@ -263,7 +263,11 @@ fn print(
     writeln!(out, "  visible records   {:>12}", c.v_cap)?;
     writeln!(out, "  intersections     {:>12}", c.i_cap)?;
     writeln!(out, "  pixels            {:>12}  ({} tiles)", c.max_pixels, c.max_tiles)?;
-    writeln!(out, "  source            {}", report.capacities_from.describe())?;
+    writeln!(
+        out,
+        "  source            {}",
+        report.capacities_from.describe(c.triangles.is_some())
+    )?;
     if let DemandSource::Counted { sample, views } = demand.from {
         writeln!(
             out,

@@ -77,8 +77,12 @@ fn cameras(
 
 fn print(paths: &[PathBuf], out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     for path in paths {
-        writeln!(out, "{}", path.display())
-            .map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+        writeln!(out, "{}", path.display()).map_err(|error| {
+            boxed(RunError::from(ExportError::new(
+                Path::new(super::exit::STANDARD_OUTPUT),
+                error,
+            )))
+        })?;
     }
     Ok(Exit::Ok)
 }

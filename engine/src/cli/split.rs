@@ -226,7 +226,7 @@ fn is_divided(profile: &Profile, scene: &SceneIndex) -> bool {
 }
 
 fn write_error(error: io::Error) -> Box<dyn Failure> {
-    boxed(ExportError::new(Path::new("standard output"), error))
+    boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), error))
 }
 
 fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {

@@ -26,7 +26,7 @@ pub fn run(request: &Status, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
             .and_then(|()| writeln!(out)),
         false => print(&status, out),
     };
-    printed.map_err(|e| boxed(ExportError::new(Path::new("standard output"), e)))?;
+    printed.map_err(|e| boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), e)))?;
     Ok(Exit::Ok)
 }
 

@@ -12,13 +12,15 @@ use super::request::{Mesh, Model, Resume, Train};
 use super::shell::word;
 use super::stages::Chain;
 use super::{Exit, Failure, Settings};
-use crate::config::{self, ConfigError, SugarStage};
+use crate::config::{self, SugarStage};
 use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::StageRow;
 use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, config_path, place, record_path};
+use crate::record::run_folder::{
+    Existing, REFINED, RunFolderError, RunRecord, RunScene, config_path, place, record_path,
+};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
@@ -43,7 +45,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         quiet,
     } = request;
     let mut settings = match resume {
-        Some(_) => of_run(settings).map_err(boxed)?,
+        Some(_) => of_run(settings)?,
         None => settings,
     };
     let (block, mut resume) = (BlockTask::of(&settings)?, resume);
@@ -311,11 +313,16 @@ impl MeshEvents {
 ///
 /// # Errors
 /// When the settings are wrong.
-fn of_run(mut settings: Settings) -> Result<Settings, ConfigError> {
-    let typed = settings.preliminary()?;
+fn of_run(mut settings: Settings) -> Result<Settings, Box<dyn Failure>> {
+    let typed = settings.preliminary().map_err(boxed)?;
     if settings.inputs.file.is_none() && typed.dataset.path.is_none() {
-        let file = config_path(&place(&typed.run, "", true));
-        settings.inputs.file = Some(file).filter(|file| file.is_file());
+        let path = place(&typed.run, "", true);
+        let file = config_path(&path);
+        if file.is_file() {
+            settings.inputs.file = Some(file);
+        } else if typed.run.output.is_some() || typed.run.name.is_some() {
+            return Err(boxed(RunFolderError::NoRun { path }));
+        }
     }
     Ok(settings)
 }

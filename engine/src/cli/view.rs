@@ -69,5 +69,5 @@ fn write_folder(folder: &Path, output: &Path, out: &mut dyn Write) -> Result<(),
 /// Prints a line at once: another program may wait for it.
 fn print(out: &mut dyn Write, line: &str) -> Result<(), ServeError> {
     let result = writeln!(out, "{line}").and_then(|()| out.flush());
-    result.map_err(|error| ServeError::Write(ExportError::new(Path::new("standard output"), error)))
+    result.map_err(|error| ServeError::Write(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), error)))
 }

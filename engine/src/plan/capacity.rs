@@ -76,8 +76,9 @@ pub enum CapacitySource {
 impl CapacitySource {
     /// For people.
     #[must_use]
-    pub const fn describe(self) -> &'static str {
+    pub const fn describe(self, triangles: bool) -> &'static str {
         match self {
+            Self::Generous if triangles => "memory is not short: a record for every triangle, three intersections each",
             Self::Generous => {
                 "memory is not short: a record for every Gaussian, six intersections each, up to 24 while a tile has 1024"
             }

@@ -170,7 +170,7 @@ impl Session {
                 report.budget.cap_bytes / MIB,
                 report.capacities.v_cap,
                 report.capacities.i_cap,
-                report.capacities_from.describe()
+                report.capacities_from.describe(report.capacities.triangles.is_some())
             )
         });
         for message in std::mem::take(&mut self.chosen) {

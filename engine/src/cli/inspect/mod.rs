@@ -42,7 +42,12 @@ pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failu
     } else {
         found.print(out)
     };
-    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+    written.map_err(|error| {
+        boxed(RunError::from(ExportError::new(
+            Path::new(crate::cli::exit::STANDARD_OUTPUT),
+            error,
+        )))
+    })?;
     Ok(Exit::Ok)
 }
 

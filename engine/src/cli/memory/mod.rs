@@ -23,7 +23,12 @@ pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<d
     } else {
         print(&report, out)
     };
-    written.map_err(|error| boxed(RunError::from(ExportError::new(Path::new("standard output"), error))))?;
+    written.map_err(|error| {
+        boxed(RunError::from(ExportError::new(
+            Path::new(crate::cli::exit::STANDARD_OUTPUT),
+            error,
+        )))
+    })?;
     Ok(Exit::Ok)
 }
 

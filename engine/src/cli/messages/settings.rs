@@ -114,7 +114,7 @@ fn command_line() {
     examples.extend(complete!(AutoError, auto, [CpuNotAllowed, TooSmall, Config]));
     let profiles = vec![
         ProfilesError::Config(unknown_name()),
-        ProfilesError::Write(super::system(std::io::ErrorKind::BrokenPipe)),
+        ProfilesError::Write(super::system(std::io::ErrorKind::StorageFull)),
     ];
     examples.extend(complete!(ProfilesError, profiles, [Config, Write]));
     let colmap = vec![
