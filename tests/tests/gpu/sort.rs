@@ -313,7 +313,7 @@ fn ranges_over_a_folded_grid() {
     let list: Vec<u32> = (0..n).map(|i| if i / 1000 == 5 { 6 } else { i / 1000 }).collect();
     gpu.write(&keys, &list).expect("upload");
     let mut u = <StepUniforms as bytemuck::Zeroable>::zeroed();
-    (u.tiles_x, u.tiles_y) = (tiles - 1, 1);
+    (u.lists_x, u.lists_y) = (tiles - 1, 1);
     // The order is that of a band without the first tile and the last ones.
     (u.band_begin, u.band_end) = (1, tiles - 3);
     gpu.write(&shared.uniforms, &[u]).expect("upload");
