@@ -48,7 +48,6 @@ pub use photos::{image_host_bytes, plan_with_photos};
 pub use planning::{ArenaUse, Measures, PlanReport, TrainPlan, plan, step_extras};
 pub use probe_tensors::{ProbeTensors, REFERENCE_BYTES};
 pub use rate::{Prediction, Rate};
-pub(crate) use readback::of_tiles;
 pub use readback::{EvalReadback, ViewSums};
 pub use self_test::Pinned;
 

@@ -29,7 +29,7 @@ pub struct EvalReadback {
 }
 
 /// Entries of the lists in every tile of the image, from those of every list.
-pub(crate) fn of_tiles(block: &StepUniforms, lists: &[u32]) -> Vec<u32> {
+fn of_tiles(block: &StepUniforms, lists: &[u32]) -> Vec<u32> {
     let mut tiles = vec![0; (block.tiles_x * block.tiles_y) as usize];
     let finer = TILE_PX / block.list_px.clamp(1, TILE_PX);
     for (place, entries) in (0..).zip(lists) {
@@ -52,12 +52,14 @@ impl EvalReadback {
         }
     }
 
-    /// What an evaluation with uniforms `block` left; the image and what goes with it only with `keep_image`.
+    /// What an evaluation with uniforms `block` left; the image and what goes with it only with `keep_image`. A view drawn
+    /// in bands leaves the ranges of its last band only: `banded` has the entries of all its lists.
     pub(crate) fn read(
         &self,
         memory: &Memory,
         block: &StepUniforms,
         keep_image: bool,
+        banded: Option<Vec<u32>>,
     ) -> Result<ViewSums, MemoryError> {
         let tiles = u64::from(block.tiles_x * block.tiles_y);
         let pixels = u64::from(block.width * block.height);
@@ -71,11 +73,16 @@ impl EvalReadback {
         if keep_image {
             let image = host(&self.image, pixels * 16)?.chunks_exact(16);
             view.image = Some(image.map(bytemuck::pod_read_unaligned).collect());
-            let lists = u64::from(block.lists_x * block.lists_y);
-            let ranges = host(&self.tile_ranges, lists * 8)?.chunks_exact(8);
-            let counts = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
-            let counts: Vec<u32> = counts.map(|[first, end]| end.saturating_sub(first)).collect();
-            view.tile_counts = Some(of_tiles(block, &counts));
+            let lists = match banded {
+                Some(lists) => lists,
+                None => {
+                    let bytes = u64::from(block.lists_x * block.lists_y) * 8;
+                    let ranges = host(&self.tile_ranges, bytes)?.chunks_exact(8);
+                    let ranges = ranges.map(bytemuck::pod_read_unaligned::<[u32; 2]>);
+                    ranges.map(|[first, end]| end.saturating_sub(first)).collect()
+                }
+            };
+            view.tile_counts = Some(of_tiles(block, &lists));
         }
         Ok(view)
     }

@@ -101,7 +101,7 @@ impl<'a> Renderer<'a> {
             let stage = self.stage()?;
             let counters = stage.run(block, photo, keep_image)?;
             let Some(stall) = counters.stall() else {
-                return Ok(stage.readback.read(stage.gpu.memory(), block, keep_image)?);
+                return Ok(stage.readback.read(stage.gpu.memory(), block, keep_image, None)?);
             };
             if stall == Stall::Visible && stage.bands.is_some() {
                 return stage.run_in_bands(block, keep_image);
@@ -286,10 +286,6 @@ impl Stage {
             }
             .into());
         }
-        let mut view = self.readback.read(self.gpu.memory(), block, keep_image)?;
-        if let Some(counts) = &mut view.tile_counts {
-            *counts = histogram;
-        }
-        Ok(view)
+        Ok(self.readback.read(self.gpu.memory(), block, keep_image, Some(histogram))?)
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{Target, Trainer};
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::StepUniforms;
-use crate::plan::{Job, Look, ViewSums, of_tiles, schedule};
+use crate::plan::{Job, Look, ViewSums, schedule};
 use crate::record::events::Histograms;
 use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step;
@@ -65,15 +65,10 @@ impl Trainer {
             }
         }
         let banded = match turns {
-            Some(turns) => Some(self.evaluate_in_bands(block, turns)?),
+            Some(turns) => Some(self.evaluate_in_bands(block, turns)?.histogram),
             None => None,
         };
-        let mut view = self.readback.read(self.gpu.memory(), block, keep_image)?;
-        // A banded evaluation leaves the ranges of its last band only.
-        if let (Some(counts), Some(banded)) = (&mut view.tile_counts, banded) {
-            *counts = of_tiles(block, &banded.histogram);
-        }
-        Ok(view)
+        Ok(self.readback.read(self.gpu.memory(), block, keep_image, banded)?)
     }
 
     /// Reads the model back, the 3D filter included.
