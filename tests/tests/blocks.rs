@@ -221,6 +221,9 @@ fn what_does_not_belong_to_a_project_is_named() {
     fs::rename(&second, &away).unwrap();
     refused(&mut kiln("merge", &project, &[]), 4, &["b0001 is missing"]);
     refused(&mut kiln("train", &away, &[]), 4, &["without its project"]);
+    refused(&mut kiln("train", &second, &[]), 4, &["b0001 is missing"]);
+    let unknown = second.with_file_name("b0009");
+    refused(&mut kiln("train", &unknown, &[]), 4, &["b0009 does not belong"]);
     fs::rename(&away, &second).unwrap();
 
     // A photo of the block, the scene's model, the block's own files, the block itself.

@@ -307,10 +307,13 @@ impl From<&Override> for TypedSetting {
 }
 
 impl BlockFolder {
-    /// True for a folder that holds a block.
+    /// True for a folder that holds a block, and for the place of one in a project that is not there.
     #[must_use]
     pub fn is_one(folder: &Path) -> bool {
-        folder.join(BLOCK).is_file()
+        let mut above = folder.ancestors().skip(1);
+        let in_project = above.next().is_some_and(|parent| parent.ends_with(BLOCKS))
+            && above.next().is_some_and(|root| root.join(PROJECT).is_file());
+        folder.join(BLOCK).is_file() || in_project
     }
 
     /// The folder of its run.
