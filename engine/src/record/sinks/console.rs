@@ -29,6 +29,7 @@ const LINE_END: &str = "\x1b[K\x1b[?7h";
 pub struct Terminal {
     out: Box<dyn Write + Send>,
     live: bool,
+    counted: &'static str,
 }
 
 impl Terminal {
@@ -36,10 +37,8 @@ impl Terminal {
     #[must_use]
     pub fn stderr() -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self {
-            out: Box::new(std::io::stderr()),
-            live: std::io::stderr().is_terminal() && !dumb,
-        }
+        let live = std::io::stderr().is_terminal() && !dumb;
+        Self::new(Box::new(std::io::stderr()), live)
     }
 
     /// What it writes to, and whether lines may be redrawn there.
@@ -50,7 +49,17 @@ impl Terminal {
     /// Any writer; `live` says whether lines may be redrawn in place.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, live: bool) -> Self {
-        Self { out, live }
+        Self {
+            out,
+            live,
+            counted: "Gaussians",
+        }
+    }
+
+    /// The same for a model of something else than Gaussians.
+    #[must_use]
+    pub fn counting(self, counted: &'static str) -> Self {
+        Self { counted, ..self }
     }
 }
 
@@ -58,6 +67,8 @@ impl Terminal {
 pub struct Console {
     out: Box<dyn Write + Send>,
     live: bool,
+    /// What the model is made of.
+    counted: &'static str,
     /// Time between two progress lines.
     every: Duration,
     start: Option<(Start, Duration)>,
@@ -79,6 +90,7 @@ impl Console {
         Self {
             out: terminal.out,
             live: terminal.live,
+            counted: terminal.counted,
             every: if terminal.live { REDRAW_EVERY } else { every },
             start: None,
             reserved_bytes: None,
@@ -148,7 +160,7 @@ impl Console {
             _ => String::new(),
         };
         let text = format!(
-            "evaluated {} {} views at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {} Gaussians",
+            "evaluated {} {} views at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {} {}",
             row.n,
             row.set.name(),
             row.it,
@@ -162,6 +174,7 @@ impl Console {
             optional("LPIPS", row.lpips),
             row.l1,
             row.gaussians,
+            self.counted,
         );
         self.say(&text);
     }
