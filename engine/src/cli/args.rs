@@ -295,6 +295,9 @@ pub(super) struct ModelArgs {
     /// Draw a mesh in the place of a model: .ply with colours of vertices, .obj or .glb with its texture
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scene", "iteration"])]
     pub(super) mesh: Option<PathBuf>,
+    /// Samples along each side of a pixel of a mesh, 1 to 8; without it 4
+    #[arg(long, value_name = "N", requires = "mesh", value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(super) samples: Option<u32>,
     /// Set any key, for example dataset.resolution=4
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,

@@ -1,15 +1,13 @@
 //! `kiln eval`: the figures of a model against the photographs of a scene.
 
 use std::io::{self, Write};
-use std::path::Path;
 
+use super::exit::unprinted;
 use super::request::Eval;
 use super::stored::{boxed, load, open, progress, scene};
 use super::{Exit, Failure, UsageError, eval_mesh};
 use crate::config::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
-use crate::export::ExportError;
-use crate::run::RunError;
 use crate::scene::Split;
 
 /// Evaluates and prints to `out`.
@@ -35,12 +33,7 @@ pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
     for warning in &evaluated.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    print(&evaluated.file, json, out).map_err(|error| {
-        boxed(RunError::from(ExportError::new(
-            Path::new(super::exit::STANDARD_OUTPUT),
-            error,
-        )))
-    })?;
+    print(&evaluated.file, json, out).map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)
 }
 

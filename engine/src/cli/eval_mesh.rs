@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::eval::{plain, print_sets};
+use super::exit::unprinted;
 use super::request::Eval;
 use super::stored::{boxed, open_scene, progress};
 use super::{Exit, Failure};
-use crate::export::ExportError;
 use crate::mesh::{MeshScores, Truth, TruthReport, TruthSettings};
-use crate::run::{Drawn, RunError};
+use crate::run::Drawn;
 use crate::scene::Split;
 
 /// Measures the mesh in `mesh` and prints to `out`.
@@ -19,7 +19,7 @@ use crate::scene::Split;
 pub(super) fn run(mesh: &Path, request: &Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let model = &request.model;
     let opened = open_scene("eval", model)?;
-    let drawn = Drawn::load(mesh, &opened.profile, &opened.open).map_err(boxed)?;
+    let drawn = Drawn::load(mesh, model.samples, &opened.profile, &opened.open).map_err(boxed)?;
     if !model.quiet {
         // Losing a line of information is no reason to stop.
         let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());
@@ -39,12 +39,7 @@ pub(super) fn run(mesh: &Path, request: &Eval, out: &mut dyn Write) -> Result<Ex
     for warning in &evaluated.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    print(&evaluated.report, request.json, out).map_err(|error| {
-        boxed(RunError::from(ExportError::new(
-            Path::new(super::exit::STANDARD_OUTPUT),
-            error,
-        )))
-    })?;
+    print(&evaluated.report, request.json, out).map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)
 }
 
@@ -54,7 +49,13 @@ fn print(report: &MeshScores, json: bool, out: &mut dyn Write) -> io::Result<()>
         return writeln!(out);
     }
     let file = plain(&report.file.to_string_lossy());
-    writeln!(out, "{file}, {} bytes, drawn by {}", report.bytes, report.look)?;
+    writeln!(
+        out,
+        "{file}, {} bytes, drawn by {}, {n} x {n} samples a pixel",
+        report.bytes,
+        report.look,
+        n = report.samples
+    )?;
     writeln!(
         out,
         "{} vertices, {} triangles, {} pieces, {} open and {} non-manifold edges, Euler characteristic {}",

@@ -1,7 +1,7 @@
 //! Exit codes, and the one place that prints an error.
 
 use std::error::Error;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use super::{ProfilesError, UsageError};
@@ -10,7 +10,12 @@ use crate::export::{DeliveryError, ExportError, FileError};
 use crate::record::run_folder::RunFolderError;
 
 /// What errors call the place that answers are printed to.
-pub(super) const STANDARD_OUTPUT: &str = "standard output";
+const STANDARD_OUTPUT: &str = "standard output";
+
+/// The error of an answer that could not be printed.
+pub(super) fn unprinted(error: io::Error) -> ExportError {
+    ExportError::new(Path::new(STANDARD_OUTPUT), error)
+}
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::exit::unprinted;
 use crate::memory::{Plan, PlanLimits};
 use crate::plan::TrainPlan;
 use crate::program::{Class, Command, Program, TensorTable};
@@ -14,9 +15,8 @@ use crate::run::RunError;
 pub(super) fn print(plan: &TrainPlan, limits: PlanLimits, out: &mut dyn Write) -> Result<(), RunError> {
     let placed = plan.place(limits)?;
     let table = plan.whole_table();
-    let write = |error| crate::export::ExportError::new(std::path::Path::new(super::exit::STANDARD_OUTPUT), error);
-    blocks(&placed, out).map_err(write)?;
-    tensors(&table, &placed, &plan.programs(), out).map_err(write)?;
+    blocks(&placed, out).map_err(unprinted)?;
+    tensors(&table, &placed, &plan.programs(), out).map_err(unprinted)?;
     Ok(())
 }
 

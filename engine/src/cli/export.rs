@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::exit::unprinted;
 use super::request::Export;
 use super::stored::boxed;
 use super::{Exit, Failure, UsageError};
-use crate::export::{Chosen, ExportError, Format, deliver, read_model};
+use crate::export::{Chosen, Format, deliver, read_model};
 use crate::run::{Location, RunError};
 
 /// Writes the file and prints its path to `out`.
@@ -33,8 +34,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
     let (model, comments) = read_model(model_path).map_err(|e| boxed(RunError::from(e)))?;
     let chosen = Chosen::new(&model, &request.subset).map_err(boxed)?;
     let delivered = deliver(&output, chosen, request.format, comments).map_err(boxed)?;
-    let fail = |error| boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), error));
-    writeln!(out, "{}", output.display()).map_err(fail)?;
+    writeln!(out, "{}", output.display()).map_err(|error| boxed(unprinted(error)))?;
     // Messages are for people; the file is written whether anybody reads them or not.
     let mut messages = io::stderr();
     if !request.quiet {

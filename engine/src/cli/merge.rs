@@ -1,12 +1,11 @@
 //! `kiln merge`: the trained blocks of a project as one model.
 
 use std::io::{self, Write};
-use std::path::Path;
 
+use super::exit::unprinted;
 use super::request::Merge;
 use super::stored::boxed;
 use super::{Exit, Failure};
-use crate::export::ExportError;
 use crate::project::{MergeReport, MergedBorder, ProjectError, ProjectFolder, merge};
 use crate::run::interrupt::{Interrupt, Signal};
 
@@ -43,7 +42,7 @@ pub fn run(request: &Merge, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
             .and_then(|()| writeln!(out)),
         false => writeln!(out, "{}", report.output.display()),
     };
-    printed.map_err(|e| boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), e)))?;
+    printed.map_err(|error| boxed(unprinted(error)))?;
     if !request.quiet {
         let _ = tell(&report, &mut io::stderr());
     }

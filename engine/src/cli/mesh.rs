@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::exit::unprinted;
 use super::request::{Mesh, Model};
 use super::stored::{boxed, check_keys, load, open, scene};
 use super::{Exit, Failure, Settings, UsageError};
 use crate::config::{Inputs, MeshMethod};
-use crate::export::ExportError;
 use crate::memory::MIB;
 use crate::mesh::{
     Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, export_triangles, is_triangles,
@@ -69,7 +69,7 @@ pub(super) fn make(
                 _ => Exit::Interrupted,
             });
         }
-        Some((outlook, None)) => print_outlook(&outlook, out).map_err(unprinted)?,
+        Some((outlook, None)) => print_outlook(&outlook, out).map_err(|error| boxed(unprinted(error)))?,
         Some((_, Some(made))) => tell_made(&made, (json, model.quiet), out)?,
     }
     Ok(Exit::Ok)
@@ -146,14 +146,7 @@ pub(super) fn tell_made(made: &Made, (json, quiet): (bool, bool), out: &mut dyn 
     } else {
         files.iter().try_for_each(|path| writeln!(out, "{path}"))
     };
-    written.map_err(unprinted)
-}
-
-fn unprinted(error: io::Error) -> Box<dyn Failure> {
-    boxed(RunError::from(ExportError::new(
-        Path::new(super::exit::STANDARD_OUTPUT),
-        error,
-    )))
+    written.map_err(|error| boxed(unprinted(error)))
 }
 
 /// The file of a model of triangles, which is a mesh already.
@@ -221,7 +214,7 @@ fn convert(
     } else {
         files.iter().try_for_each(|path| writeln!(out, "{}", path.display()))
     };
-    written.map_err(unprinted)?;
+    written.map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)
 }
 

@@ -18,6 +18,7 @@ use crate::mesh::Layers;
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::project::{MergeRequest, SplitOptions};
+use crate::run::Drawn;
 use crate::scene::Split;
 use crate::serve::Listen;
 
@@ -195,6 +196,7 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         scene,
         iteration,
         mesh,
+        samples,
         set,
         flags,
         device,
@@ -209,6 +211,7 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         target: target.or(model_path).unwrap_or_default(),
         iteration,
         mesh,
+        samples: samples.unwrap_or(Drawn::SAMPLES),
         settings: Settings {
             inputs: Inputs {
                 overrides,
@@ -237,6 +240,7 @@ fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
         scene: args.scene,
         iteration: args.iteration,
         mesh: None,
+        samples: None,
         set: args.set,
         flags: args.flags,
         device: args.device,

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::block::BlockTask;
+use super::exit::unprinted;
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::mesh::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
@@ -14,7 +15,7 @@ use crate::plan::{
     TrainPlan, Unit, available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
 };
 use crate::program::Class;
-use crate::run::{RunError, StagesOutlook, device_budget, mesh_outlook, stages_outlook};
+use crate::run::{StagesOutlook, device_budget, mesh_outlook, stages_outlook};
 use crate::step::Terms;
 use crate::vk::DeviceKind;
 
@@ -127,23 +128,23 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         serde_json::to_writer_pretty(&mut *out, &whole)
             .map_err(io::Error::from)
             .and_then(|()| writeln!(out))
-            .map_err(|e| boxed(RunError::from(output_error(e))))?;
+            .map_err(|e| boxed(unprinted(e)))?;
         return Ok(Exit::Ok);
     }
     let minutes = profile.schedule.checkpoint_minutes;
-    print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
-    print_rates(device, predicted.as_ref(), out).map_err(|e| boxed(RunError::from(output_error(e))))?;
+    print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(unprinted(e)))?;
+    print_rates(device, predicted.as_ref(), out).map_err(|e| boxed(unprinted(e)))?;
     if *mesh && !profile.is_triangles() {
         let model = (&first, report.capacities.n_limit);
         let outlook = mesh_outlook(&profile, &scene, model, &variants, (budget, limits), faults).map_err(boxed)?;
         writeln!(out, "mesh, of the model in the end")
             .and_then(|()| print_outlook(&outlook, out))
-            .map_err(|e| boxed(RunError::from(output_error(e))))?;
+            .map_err(|e| boxed(unprinted(e)))?;
     }
     if profile.has_stage(SugarStage::Extract) {
         let model = (&first, report.capacities.n_limit);
         let outlook = stages_outlook(&profile, &scene, model, &variants, (budget, limits), faults).map_err(boxed)?;
-        print_stages(&outlook, out).map_err(|e| boxed(RunError::from(output_error(e))))?;
+        print_stages(&outlook, out).map_err(|e| boxed(unprinted(e)))?;
     }
     if *explain {
         explanation::print(&plan, limits, out).map_err(boxed)?;
@@ -192,10 +193,6 @@ struct Json<'a> {
 
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
-}
-
-fn output_error(error: io::Error) -> crate::export::ExportError {
-    crate::export::ExportError::new(std::path::Path::new(super::exit::STANDARD_OUTPUT), error)
 }
 
 pub(super) fn card_limits() -> PlanLimits {

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::exit::unprinted;
 use super::request::{Model, Render, RenderViews};
 use super::stored::{boxed, load, open, open_scene, progress, scene};
 use super::{Exit, Failure};
-use crate::export::ExportError;
-use crate::run::{Cameras, Drawn, RunError};
+use crate::run::{Cameras, Drawn};
 
 /// Renders and prints the path of every picture to `out`.
 ///
@@ -49,7 +49,7 @@ fn run_mesh(
 ) -> Result<Exit, Box<dyn Failure>> {
     let opened = open_scene("render", model)?;
     let cameras = cameras(views, || Ok(opened.scene.clone()))?;
-    let drawn = Drawn::load(mesh, &opened.profile, &opened.open).map_err(boxed)?;
+    let drawn = Drawn::load(mesh, model.samples, &opened.profile, &opened.open).map_err(boxed)?;
     let mut progress = progress(model.quiet);
     if !model.quiet {
         let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());
@@ -77,12 +77,7 @@ fn cameras(
 
 fn print(paths: &[PathBuf], out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     for path in paths {
-        writeln!(out, "{}", path.display()).map_err(|error| {
-            boxed(RunError::from(ExportError::new(
-                Path::new(super::exit::STANDARD_OUTPUT),
-                error,
-            )))
-        })?;
+        writeln!(out, "{}", path.display()).map_err(|error| boxed(unprinted(error)))?;
     }
     Ok(Exit::Ok)
 }

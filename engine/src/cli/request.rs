@@ -148,6 +148,8 @@ pub struct Model {
     pub iteration: Option<u32>,
     /// A mesh to draw in its place; `target` is then a scene, or a run on it.
     pub mesh: Option<PathBuf>,
+    /// Samples along each side of a pixel of the mesh.
+    pub samples: u32,
     /// What the command line sets; the run's own settings lie below.
     pub settings: Settings,
     /// What is made to go wrong.

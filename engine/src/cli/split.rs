@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::exit::unprinted;
 use super::for_scene::{ForScene, check_scene, for_scene};
 use super::plan::{card_limits, card_variants};
 use super::request::SplitScene;
 use super::stored::boxed;
 use super::{Exit, Failure, UsageError};
 use crate::config::{Inputs, Override, Profile};
-use crate::export::ExportError;
 use crate::memory::{Budget, MIB};
 use crate::plan::{
     Faults, PlanError, PlanReport, REFERENCE_BYTES, gib_to_bytes, plan_first, plan_with_photos, scene_options,
@@ -225,10 +225,6 @@ fn is_divided(profile: &Profile, scene: &SceneIndex) -> bool {
     profile.dataset.images == "images" && divisor > 1 && *name == *format!("images_{divisor}")
 }
 
-fn write_error(error: io::Error) -> Box<dyn Failure> {
-    boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), error))
-}
-
 fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
     let mut lines = vec![format!(
         "{} blocks for {} Gaussians; views are used {:.1} times on average",
@@ -246,13 +242,15 @@ fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<
             block.margin
         ));
     }
-    writeln!(out, "{}", lines.join("\n")).map_err(write_error)
+    writeln!(out, "{}", lines.join("\n")).map_err(|error| boxed(unprinted(error)))
 }
 
 fn print(project: &ProjectFolder, json: bool, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
     if json {
         let written = serde_json::to_writer_pretty(&mut *out, &project.record).map_err(io::Error::from);
-        return written.and_then(|()| writeln!(out)).map_err(write_error);
+        return written
+            .and_then(|()| writeln!(out))
+            .map_err(|error| boxed(unprinted(error)));
     }
     let blocks = project.blocks().map_err(boxed)?;
     let record = &project.record;
@@ -275,7 +273,7 @@ fn print(project: &ProjectFolder, json: bool, out: &mut dyn Write) -> Result<(),
             planned.cap_bytes as f64 / MIB as f64
         ));
     }
-    writeln!(out, "{}", lines.join("\n")).map_err(write_error)
+    writeln!(out, "{}", lines.join("\n")).map_err(|error| boxed(unprinted(error)))
 }
 
 #[cfg(test)]

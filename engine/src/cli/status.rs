@@ -1,12 +1,11 @@
 //! `kiln status`: how far the blocks of a project are.
 
 use std::io::{self, Write};
-use std::path::Path;
 
+use super::exit::unprinted;
 use super::request::Status;
 use super::stored::boxed;
 use super::{Exit, Failure};
-use crate::export::ExportError;
 use crate::memory::MIB;
 use crate::project::{BlockState, BlockStatus, ProjectFolder, ProjectStatus, project_status};
 
@@ -26,7 +25,7 @@ pub fn run(request: &Status, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
             .and_then(|()| writeln!(out)),
         false => print(&status, out),
     };
-    printed.map_err(|e| boxed(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), e)))?;
+    printed.map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)
 }
 

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::exit::unprinted;
 use super::request::{View, ViewAction};
 use super::{Exit, Failure};
-use crate::export::ExportError;
 use crate::serve::{Listen, ServeError, Server, export, listens_beyond, open_browser};
 
 /// Serves the runs until Ctrl-C, or exports them. The address, or what was written, goes to `out`.
@@ -69,5 +69,5 @@ fn write_folder(folder: &Path, output: &Path, out: &mut dyn Write) -> Result<(),
 /// Prints a line at once: another program may wait for it.
 fn print(out: &mut dyn Write, line: &str) -> Result<(), ServeError> {
     let result = writeln!(out, "{line}").and_then(|()| out.flush());
-    result.map_err(|error| ServeError::Write(ExportError::new(Path::new(super::exit::STANDARD_OUTPUT), error)))
+    result.map_err(|error| ServeError::Write(unprinted(error)))
 }

@@ -19,6 +19,8 @@ pub struct MeshScores {
     pub bytes: u64,
     /// What it is drawn in: `colors`, `harmonics`, `texture` or `plain`.
     pub look: &'static str,
+    /// Samples along each side of a pixel.
+    pub samples: u32,
     /// Vertices of triangles.
     pub vertices: u64,
     /// Triangles.
@@ -46,7 +48,7 @@ pub struct MeshScores {
 impl MeshScores {
     /// The figures that need no scene.
     #[must_use]
-    pub fn new(surface: &MeshFile) -> Self {
+    pub fn new(surface: &MeshFile, samples: u32) -> Self {
         let found = topology::report(&surface.mesh);
         Self {
             file: surface.path.clone(),
@@ -57,6 +59,7 @@ impl MeshScores {
                 Coat::Texture(_) => "texture",
                 Coat::Plain => "plain",
             },
+            samples,
             vertices: found.vertices,
             triangles: found.triangles,
             pieces: found.pieces,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
-use super::mesh_renderer::{MeshRenderer, SAMPLES};
+use super::mesh_renderer::MeshRenderer;
 use super::resolution_phases::Phase;
 use super::stored::{Cameras, pictures, size_px, views_of};
 use super::{RunError, StoredError};
@@ -20,6 +20,7 @@ pub struct Drawn<'a> {
     profile: &'a Profile,
     open: &'a OpenDevice,
     surface: MeshFile,
+    samples: u32,
 }
 
 /// Figures of a mesh, and what to say about them.
@@ -32,13 +33,20 @@ pub struct MeshEvaluated {
 }
 
 impl<'a> Drawn<'a> {
-    /// Reads the mesh in `path`, with its texture.
+    /// Samples along each side of a pixel where nobody says a number.
+    pub const SAMPLES: u32 = 4;
+
+    /// Reads the mesh in `path`, with its texture; its pictures have `samples` times `samples` samples a pixel.
     ///
     /// # Errors
     /// [`RunError::Mesh`] when the file holds no mesh.
-    pub fn load(path: &Path, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
-        let surface = MeshFile::read(path)?;
-        Ok(Self { profile, open, surface })
+    pub fn load(path: &Path, samples: u32, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
+        Ok(Self {
+            profile,
+            open,
+            surface: MeshFile::read(path)?,
+            samples,
+        })
     }
 
     /// What the mesh is, for people: `80120 triangles, colours of its vertices`.
@@ -62,7 +70,7 @@ impl<'a> Drawn<'a> {
             let scene = scene.root;
             return Err(StoredError::NoTestViews { scene }.into());
         }
-        let mut report = MeshScores::new(&self.surface);
+        let mut report = MeshScores::new(&self.surface, self.samples);
         if let Some((truth, settings)) = truth {
             report.truth = Some(truth.score(&self.surface.mesh, settings)?);
         }
@@ -70,7 +78,7 @@ impl<'a> Drawn<'a> {
         let (weights, warning) = evaluation::lpips_weights(&self.profile.eval)?;
         let sizes_px: Vec<[u32; 2]> = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
         let views = (&sizes_px[..], phase.scene.masked);
-        let mut renderer = MeshRenderer::new(self.open, self.profile, &self.surface, SAMPLES, views, weights)?;
+        let mut renderer = MeshRenderer::new(self.open, self.profile, &self.surface, self.samples, views, weights)?;
         let evaluation = Evaluation {
             scene: &phase.scene,
             store: &phase.store,
@@ -106,7 +114,8 @@ impl<'a> Drawn<'a> {
         out: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<PathBuf>, RunError> {
-        self.draw(cameras, SAMPLES, out, progress, |renderer, camera, path| {
+        let samples = self.samples;
+        self.draw(cameras, samples, out, progress, |renderer, camera, path| {
             let image = renderer.image(camera)?;
             Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(path)?;
             Ok(())

@@ -17,9 +17,6 @@ use crate::program::{Class, Program, Span, Tag, TensorTable, fold_groups};
 use crate::scene::{Camera, Photo, PhotoParts, photo_bytes};
 use crate::vk::{CompiledProgram, RecordOptions};
 
-/// Samples along each side of a pixel.
-pub(super) const SAMPLES: u32 = 4;
-
 /// Draws one mesh.
 pub(super) struct MeshRenderer<'a> {
     // Dropped before `gpu`, on which they were compiled.

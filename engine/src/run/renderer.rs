@@ -286,6 +286,8 @@ impl Stage {
             }
             .into());
         }
-        Ok(self.readback.read(self.gpu.memory(), block, keep_image, Some(histogram))?)
+        Ok(self
+            .readback
+            .read(self.gpu.memory(), block, keep_image, Some(histogram))?)
     }
 }

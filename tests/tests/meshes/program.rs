@@ -165,6 +165,25 @@ fn a_model_of_triangles_is_a_mesh_with_colors_by_direction() {
 }
 
 #[test]
+fn a_pixel_has_as_many_samples_as_asked() {
+    let report = |samples: &str| -> Value {
+        let mut command = eval("grey.ply");
+        let Output { status, stdout, stderr } = command
+            .args(["--json", "--samples", samples])
+            .output()
+            .expect("the program starts");
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        serde_json::from_slice(&stdout).expect("JSON")
+    };
+    let [one, four] = ["1", "4"].map(report);
+    assert_eq!((&one["samples"], &four["samples"]), (&1.into(), &4.into()));
+    let [coarse, fine] = [&one, &four].map(|report| report["coverage"].as_f64().expect("coverage"));
+    assert!(coarse != fine && (coarse - fine).abs() < 0.02, "{coarse} {fine}");
+    let (code, said) = outcome(eval("grey.ply").args(["--samples", "9"]));
+    assert!(code == Some(2) && said.contains("1..=8"), "{said}");
+}
+
+#[test]
 fn a_model_of_triangles_is_written_for_others() {
     let scratch = Scratch::new("triangles");
     let out = scratch.join("out");

@@ -6,14 +6,12 @@ mod run;
 mod scene;
 
 use std::io::{self, Write};
-use std::path::Path;
 
+use super::exit::unprinted;
 use super::request::Inspect;
 use super::{Exit, Failure, UsageError};
-use crate::export::ExportError;
 use crate::plan::list_devices;
 use crate::record::run_folder::record_path;
-use crate::run::RunError;
 
 /// Prints what `request` names to `out`.
 ///
@@ -42,12 +40,7 @@ pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failu
     } else {
         found.print(out)
     };
-    written.map_err(|error| {
-        boxed(RunError::from(ExportError::new(
-            Path::new(crate::cli::exit::STANDARD_OUTPUT),
-            error,
-        )))
-    })?;
+    written.map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)
 }
 

@@ -5,10 +5,9 @@ mod report;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::exit::unprinted;
 use super::{Exit, Failure, find};
-use crate::export::ExportError;
 use crate::memory::MIB;
-use crate::run::RunError;
 use report::MemoryReport;
 
 /// Reads a run's records and prints the report to `out`.
@@ -23,12 +22,7 @@ pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<d
     } else {
         print(&report, out)
     };
-    written.map_err(|error| {
-        boxed(RunError::from(ExportError::new(
-            Path::new(crate::cli::exit::STANDARD_OUTPUT),
-            error,
-        )))
-    })?;
+    written.map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)
 }
 
