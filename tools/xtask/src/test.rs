@@ -14,7 +14,7 @@ use crate::{ray, setup, shaders, viewer};
 
 const USAGE: &str = "usage: cargo xtask test [--quick | --full]
   sets up what is missing, then checks manifests, format, lints and runs every test
-  --quick  only manifests, format, lints, the engine's unit tests with all CPU twins, imports and links, and one training
+  --quick  only manifests, format, lints, unit tests with all CPU twins, imports and links, and one training
            step on the device: for every save while working, not enough to land
   --full   also the slow rounds, and on Debian 12 the device tests on a newer Mesa";
 
@@ -69,15 +69,12 @@ fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
         return quick(root, steps);
     }
 
-    // Tests start the program itself, so it is built although no test target asks for it.
-    steps.run("build", steps::cargo(root, &["build", "-p", "kiln"]), false)?;
+    // Tests start the program itself. One build for it and them: alone it would be built with fewer features of what it depends on,
+    // and all of that twice.
+    let all = ["build", "--workspace", "--all-targets"];
+    steps.run("build", steps::cargo(root, &all), false)?;
     let kiln = steps::kiln("debug")?;
     steps.time("device", || setup::ensure_device(&kiln))?;
-    steps.run(
-        "build tests",
-        steps::cargo(root, &["test", "--workspace", "--no-run"]),
-        false,
-    )?;
 
     let shaders = compiled_shaders(root)?;
     let command = |args: Vec<String>| {
@@ -110,15 +107,14 @@ fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
 /// What of the tests tells most in the least time.
 fn quick(root: &Path, steps: &mut Steps) -> Result<()> {
     let kinds: [(&str, &[&str]); 3] = [
-        ("unit tests", &["-p", "kiln", "--lib"]),
-        ("imports and links", &["-p", "kiln-tests", "--test", "imports"]),
-        (
-            "a step on the device",
-            &["-p", "kiln-tests", "--test", "gpu", QUICK_STEP],
-        ),
+        ("unit tests", &["--lib"]),
+        ("imports and links", &["--test", "imports"]),
+        ("a step on the device", &["--test", "gpu", QUICK_STEP]),
     ];
     for (name, args) in kinds {
-        steps.run(name, steps::cargo(root, &[&["test"], args].concat()), false)?;
+        // Of the whole workspace, as all tests are: a package by itself is built anew.
+        let args = [&["test", "--workspace"], args].concat();
+        steps.run(name, steps::cargo(root, &args), false)?;
     }
     Ok(())
 }
