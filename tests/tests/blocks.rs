@@ -223,7 +223,11 @@ fn what_does_not_belong_to_a_project_is_named() {
     refused(&mut kiln("train", &away, &[]), 4, &["without its project"]);
     refused(&mut kiln("train", &second, &[]), 4, &["b0001 is missing"]);
     let unknown = second.with_file_name("b0009");
-    refused(&mut kiln("train", &unknown, &[]), 4, &["b0009 does not belong"]);
+    refused(
+        &mut kiln("train", &unknown, &[]),
+        4,
+        &["has no block b0009", "kiln status"],
+    );
     fs::rename(&away, &second).unwrap();
 
     // A photo of the block, the scene's model, the block's own files, the block itself.

@@ -66,6 +66,7 @@ impl Failure for ProjectError {
             | Self::Unreadable { .. }
             | Self::Unsuitable { .. }
             | Self::Foreign { .. }
+            | Self::NoSuchBlock { .. }
             | Self::MissingBlock { .. }
             | Self::Changed { .. }
             | Self::Untrained { .. }
@@ -100,6 +101,7 @@ impl Failure for ProjectError {
                 Some("`-o FOLDER` makes another project; what was trained in this one stays as it is".to_owned())
             }
             Self::Foreign { .. } => Some("move it elsewhere".to_owned()),
+            Self::NoSuchBlock { project, .. } => Some(format!("`kiln status {}` lists its blocks", word(project))),
             Self::MissingBlock { .. } => {
                 Some("copy the project again with all its blocks, or split the scene again".to_owned())
             }

@@ -88,6 +88,14 @@ pub enum ProjectError {
         /// The file or folder.
         path: PathBuf,
     },
+    /// A block that the project does not list.
+    #[error("{} has no block {name}", project.display())]
+    NoSuchBlock {
+        /// The project's folder.
+        project: PathBuf,
+        /// The name.
+        name: String,
+    },
     /// A listed block that is not there.
     #[error("the block {} is missing", path.display())]
     MissingBlock {

@@ -120,7 +120,7 @@ impl ProjectFolder {
     /// # Errors
     /// See [`ProjectFolder::open`].
     pub fn around(block: &Path) -> Result<(Self, BlockFolder), ProjectError> {
-        let block = block.canonicalize().unwrap_or_else(|_| block.to_owned());
+        let block = whole(block);
         let root = block.ancestors().nth(2).map(Path::to_owned).unwrap_or_default();
         let path = root.join(PROJECT);
         if !path.is_file() {
@@ -140,7 +140,10 @@ impl ProjectFolder {
         let root = self.root.join(BLOCKS).join(name);
         let path = root.join(BLOCK);
         let Some(entry) = self.record.blocks.iter().find(|block| block.name == name) else {
-            return Err(ProjectError::Foreign { path: root });
+            return Err(ProjectError::NoSuchBlock {
+                project: self.root.clone(),
+                name: name.to_owned(),
+            });
         };
         if !path.is_file() {
             return Err(ProjectError::MissingBlock { path: root });
@@ -306,14 +309,23 @@ impl From<&Override> for TypedSetting {
     }
 }
 
+/// The path from the root on, also of what is not there.
+fn whole(path: &Path) -> PathBuf {
+    let found = path.canonicalize().or_else(|_| std::path::absolute(path));
+    found.unwrap_or_else(|_| path.to_owned())
+}
+
 impl BlockFolder {
-    /// True for a folder that holds a block, and for the place of one in a project that is not there.
+    /// True for a folder that holds a block, and where a project has its blocks but nothing is.
     #[must_use]
     pub fn is_one(folder: &Path) -> bool {
+        if folder.exists() {
+            return folder.join(BLOCK).is_file();
+        }
+        let folder = whole(folder);
         let mut above = folder.ancestors().skip(1);
-        let in_project = above.next().is_some_and(|parent| parent.ends_with(BLOCKS))
-            && above.next().is_some_and(|root| root.join(PROJECT).is_file());
-        folder.join(BLOCK).is_file() || in_project
+        above.next().is_some_and(|blocks| blocks.ends_with(BLOCKS))
+            && above.next().is_some_and(|root| root.join(PROJECT).is_file())
     }
 
     /// The folder of its run.
