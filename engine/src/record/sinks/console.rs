@@ -536,13 +536,19 @@ mod tests {
             gaussians: 9,
             t_s: 0.0,
         };
-        console.take(&RunEvent::Eval(eval), seconds(7)).unwrap();
+        let event = RunEvent::Eval(eval);
+        console.take(&event, seconds(7)).unwrap();
         assert_eq!(
             buffer.text(),
             "eval  [--------------------] 0/40 0:00:07\neval  [####################] 40/40 0:00:07\n\
              evaluated 40 test views at 7000: PSNR 28.25 dB (median 29.00, worst 15.68 view?024; 28.50 per channel), \
              SSIM 0.9000, valid 0.9100, L1 0.0200, 9 Gaussians\n"
         );
+        let terminal = Terminal::new(Box::new(buffer.clone()), false).counting("triangles");
+        let mut console = Console::new(terminal, seconds(10));
+        console.take(&event, seconds(7)).unwrap();
+        let said = buffer.text();
+        assert!(said.ends_with(", 9 triangles\n"), "{said}");
     }
 
     #[test]
