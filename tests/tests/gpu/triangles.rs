@@ -1,20 +1,18 @@
 //! Steps of triangles against their twins: picture, maxima, gradients, update; the same bytes twice and in bands.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod rig;
+
 use std::ops::ControlFlow;
 
-use kiln::kernels::counters::{Counters, Stall};
+use kiln::kernels::counters::Counters;
 use kiln::kernels::triangles::{TriangleUniforms, VertexChunk, flags, tile_px};
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::Reduction;
-use kiln::memory::Gpu as Device;
 use kiln::plan::triangles;
-use kiln::program::{Program, Span, TensorTable};
+use kiln::program::{Span, TensorTable};
 use kiln::scene::Camera;
-use kiln::step::{
-    BandTensors, Capacities, Part, Parts, ResidentImages, StepTensors, TriangleSizes, banded, clear_stall,
-    evaluate_view, pack_bands, read_state, train_step, write_state,
-};
+use kiln::step::{Capacities, ResidentImages, StepTensors, TriangleSizes, read_state, train_step, write_state};
 use kiln::triangles::{Limits, State, TriangleModel};
 use kiln::twins::adam::{Adam, GroupStep};
 use kiln::twins::gaussian::View;
@@ -27,10 +25,11 @@ use kiln::twins::triangles::rasterize::{Pixel, rasterize, scene};
 use kiln::twins::triangles::update::{VertexTerms, gather, vertex_backward, vertex_terms};
 use kiln::twins::triangles::{Gradient, Settings, VALUES, Vertex};
 use kiln_tests::compare::{close, same};
-use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
+use kiln_tests::gpu::{Gpu, Keep, assert_valid, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, RATES, uniforms};
 use kiln_triangles::schedule::{Rates, Settings as Schedule, SplitRule};
+use rig::Banded;
 
 /// 3 by 2 tiles, of which the right column and the bottom row are cut.
 const SIZE: [u32; 2] = [43, 29];
@@ -302,122 +301,6 @@ fn a_step_follows_the_twins() {
             read
         );
         gpu.assert_valid();
-    }
-}
-
-/// A device with a step in one piece and in parts.
-struct Banded {
-    gpu: Device,
-    tensors: StepTensors,
-    bands: BandTensors,
-    whole: Program,
-    parts: Parts,
-    drawn: Program,
-    cleared: Program,
-    /// Steps that did not fit whole.
-    stalled: u32,
-}
-
-impl Banded {
-    fn new(model: &TriangleModel, i_cap: u32) -> Self {
-        Self::with_room(counts(model), model.degree, i_cap)
-    }
-
-    fn with_room(room: [usize; 2], degree: u32, i_cap: u32) -> Self {
-        let mut table = TensorTable::default();
-        let tensors = tensors(&mut table, room, degree, i_cap, false);
-        let bands = BandTensors::new(&mut table, &tensors.capacities, &tensors.variants);
-        let whole = train_step(&tensors);
-        let drawn = evaluate_view(&tensors, &[]);
-        let parts = banded(&tensors, &bands, &[]);
-        let cleared = clear_stall(&tensors);
-        let all: Vec<&Program> = parts.values().chain([&whole, &drawn, &cleared]).collect();
-        let gpu = Device::new(&open(), table, &all, 1 << 30).unwrap();
-        Self {
-            gpu,
-            tensors,
-            bands,
-            whole,
-            parts,
-            drawn,
-            cleared,
-            stalled: 0,
-        }
-    }
-
-    /// A step in bands that begin at these tiles, or where they fit.
-    fn in_bands(&mut self, firsts: &[u32], tiles: u32) {
-        self.gpu.run(&self.parts[&Part::Prefix]).unwrap();
-        let mut bands: Vec<_> = firsts.iter().map(|first| *first..tiles).collect();
-        for i in 1..bands.len() {
-            bands[i - 1].end = bands[i].start;
-        }
-        if firsts.is_empty() {
-            let histogram = self.bands.histogram_back.slice(0, 4 * u64::from(tiles));
-            let histogram: Vec<u32> = bytemuck::pod_collect_to_vec(self.gpu.memory().host(&histogram).unwrap());
-            bands = pack_bands(&histogram, self.tensors.capacities.band_cap(), 1);
-        }
-        for part in [Part::Forward, Part::Loss(0), Part::Backward, Part::Finish] {
-            let times = if matches!(part, Part::Forward | Part::Backward) {
-                bands.len()
-            } else {
-                1
-            };
-            for band in bands.iter().take(times).cloned().collect::<Vec<_>>() {
-                let range = self.bands.range(0);
-                self.put(&range, bytemuck::bytes_of(&[band.start, band.end]));
-                self.gpu.run(&self.parts[&part]).unwrap();
-            }
-        }
-    }
-
-    fn put(&mut self, view: &Span, bytes: &[u8]) {
-        let view = view.slice(0, bytes.len() as u64);
-        self.gpu.memory_mut().host_mut(&view).unwrap().copy_from_slice(bytes);
-    }
-
-    /// Starts from `model` and takes `steps` steps, in bands of these first tiles where there are any. Everything that training
-    /// leaves, as words.
-    fn train(&mut self, model: &TriangleModel, steps: u32, firsts: &[u32]) -> Vec<u32> {
-        write_state(&mut self.gpu, &self.tensors, &State::new(model.clone())).unwrap();
-        for iteration in 1..=steps {
-            let mut scene = a_scene();
-            scene.shift = [iteration as f32, 0.0];
-            let (mut u, block) = blocks(&scene, model, 1 + iteration % 2);
-            u.iteration = iteration;
-            let rings = self.tensors.rings;
-            self.put(
-                &rings.uniforms,
-                &[bytemuck::bytes_of(&u), bytemuck::bytes_of(&block)].concat(),
-            );
-            self.put(&rings.images, &scene.target());
-            if !firsts.is_empty() {
-                self.in_bands(firsts, u.band_end);
-                continue;
-            }
-            self.gpu.run(&self.whole).unwrap();
-            let counters: Vec<Counters> = self.gpu.read(&self.tensors.shared.counters, 1).unwrap();
-            if let Some(stall) = counters[0].stall() {
-                assert_eq!(stall, Stall::Intersections);
-                self.stalled += 1;
-                self.gpu.run(&self.cleared).unwrap();
-                self.in_bands(&[], u.band_end);
-            }
-        }
-        self.words()
-    }
-
-    /// Everything that training leaves.
-    fn words(&mut self) -> Vec<u32> {
-        let own = self.tensors.triangles.clone().unwrap();
-        let c = own.chunks[0];
-        let all = [c.geometry, c.geometry_m, c.geometry_v, c.sh, c.sh_m, c.sh_v];
-        let kept = [own.topology.importance, own.topology.size];
-        let mut words = Vec::new();
-        for view in all.into_iter().chain(kept) {
-            words.extend(self.gpu.read::<u32>(&view, view.bytes as usize / 4).unwrap());
-        }
-        words
     }
 }
 
