@@ -1,25 +1,24 @@
 //! `kiln eval --mesh`: the figures of a mesh against the photographs of a scene, and against a truth.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use super::eval::{plain, print_sets};
 use super::exit::unprinted;
-use super::request::Eval;
+use super::request::{DrawnMesh, Eval};
 use super::stored::{boxed, open_scene, progress};
 use super::{Exit, Failure};
 use crate::mesh::{MeshScores, Truth, TruthReport, TruthSettings};
 use crate::run::Drawn;
 use crate::scene::Split;
 
-/// Measures the mesh in `mesh` and prints to `out`.
+/// Measures `mesh` and prints to `out`.
 ///
 /// # Errors
 /// Anything that keeps the mesh from being measured; the caller prints it.
-pub(super) fn run(mesh: &Path, request: &Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+pub(super) fn run(mesh: &DrawnMesh, request: &Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let model = &request.model;
     let opened = open_scene("eval", model)?;
-    let drawn = Drawn::load(mesh, model.samples, &opened.profile, &opened.open).map_err(boxed)?;
+    let drawn = Drawn::load(&mesh.path, mesh.samples, &opened.profile, &opened.open).map_err(boxed)?;
     if !model.quiet {
         // Losing a line of information is no reason to stop.
         let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());

@@ -57,8 +57,8 @@ pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume,
-    Settings, SplitScene, Status, Train, View, ViewAction,
+    Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
+    Resume, Settings, SplitScene, Status, Train, View, ViewAction,
 };
 pub use split::run as run_split;
 pub use status::run as run_status;

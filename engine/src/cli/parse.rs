@@ -8,8 +8,8 @@ use super::args::{
     Cli, Command, ExportArgs, FormatName, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs, SplitArgs,
 };
 use super::request::{
-    Doctor, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request, Resume,
-    Settings, SplitScene, Status, Train, View, ViewAction,
+    Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
+    Resume, Settings, SplitScene, Status, Train, View, ViewAction,
 };
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
@@ -210,8 +210,10 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
         // The parser has seen to it that one of them is given.
         target: target.or(model_path).unwrap_or_default(),
         iteration,
-        mesh,
-        samples: samples.unwrap_or(Drawn::SAMPLES),
+        mesh: mesh.map(|path| DrawnMesh {
+            path,
+            samples: samples.unwrap_or(Drawn::SAMPLES),
+        }),
         settings: Settings {
             inputs: Inputs {
                 overrides,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
-use super::request::{Model, Render, RenderViews};
+use super::request::{DrawnMesh, Model, Render, RenderViews};
 use super::stored::{boxed, load, open, open_scene, progress, scene};
 use super::{Exit, Failure};
 use crate::run::{Cameras, Drawn};
@@ -40,7 +40,7 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
 
 /// Renders a mesh from the views of a scene.
 fn run_mesh(
-    mesh: &Path,
+    mesh: &DrawnMesh,
     model: &Model,
     views: RenderViews,
     depth: bool,
@@ -49,7 +49,7 @@ fn run_mesh(
 ) -> Result<Exit, Box<dyn Failure>> {
     let opened = open_scene("render", model)?;
     let cameras = cameras(views, || Ok(opened.scene.clone()))?;
-    let drawn = Drawn::load(mesh, model.samples, &opened.profile, &opened.open).map_err(boxed)?;
+    let drawn = Drawn::load(&mesh.path, mesh.samples, &opened.profile, &opened.open).map_err(boxed)?;
     let mut progress = progress(model.quiet);
     if !model.quiet {
         let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());

@@ -139,6 +139,15 @@ pub enum Resume {
     From(PathBuf),
 }
 
+/// A mesh that is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawnMesh {
+    /// Its file.
+    pub path: PathBuf,
+    /// Samples along each side of a pixel.
+    pub samples: u32,
+}
+
 /// The model that `kiln eval` and `kiln render` work on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
@@ -147,9 +156,7 @@ pub struct Model {
     /// Iteration of a run.
     pub iteration: Option<u32>,
     /// A mesh to draw in its place; `target` is then a scene, or a run on it.
-    pub mesh: Option<PathBuf>,
-    /// Samples along each side of a pixel of the mesh.
-    pub samples: u32,
+    pub mesh: Option<DrawnMesh>,
     /// What the command line sets; the run's own settings lie below.
     pub settings: Settings,
     /// What is made to go wrong.

@@ -24,7 +24,7 @@ use crate::record::run_folder::{
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
-    Drawn, ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
+    ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
 };
 use crate::scene::file_safe;
 use crate::vk::DeviceKind;
@@ -207,7 +207,6 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
                 target: end.folder,
                 iteration: None,
                 mesh: None,
-                samples: Drawn::SAMPLES,
                 settings: Settings::default(),
                 faults,
                 quiet,

@@ -181,6 +181,11 @@ fn a_pixel_has_as_many_samples_as_asked() {
     assert!(coarse != fine && (coarse - fine).abs() < 0.02, "{coarse} {fine}");
     let (code, said) = outcome(eval("grey.ply").args(["--samples", "9"]));
     assert!(code == Some(2) && said.contains("1..=8"), "{said}");
+    // Depths are of the middles of pixels.
+    let mut render = kiln();
+    render.arg("render").arg(scene()).arg("--mesh").arg(mesh("grey.ply"));
+    let (code, said) = outcome(render.args(["-o", "unused", "--depth", "--samples", "2"]));
+    assert!(code == Some(2) && said.contains("cannot be used with"), "{said}");
 }
 
 #[test]
