@@ -105,11 +105,13 @@ impl Browser {
     fn call(&self, session: Option<&str>, method: &str, parameters: &Value) -> Value {
         match self.pipe.call(session, method, parameters) {
             Ok(result) => result,
-            Err(error) => {
-                let log = fs::read_to_string(self._profile.join("log.txt")).unwrap_or_default();
-                panic!("{method}: {error}\nthe browser's log:\n{log}");
-            }
+            Err(error) => self.fail(method, &error),
         }
+    }
+
+    fn fail(&self, method: &str, error: &str) -> ! {
+        let log = fs::read_to_string(self._profile.join("log.txt")).unwrap_or_default();
+        panic!("{method}: {error}\nthe browser's log:\n{log}");
     }
 }
 

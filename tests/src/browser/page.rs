@@ -11,6 +11,13 @@ use super::pipe::PATIENCE;
 
 /// Between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(50);
+/// What the browser says of scripts whose page went away before they answered.
+const REPLACED: [&str; 3] = ["navigated or closed", "context was destroyed", "Cannot find context"];
+
+/// Parameters that evaluate a script, and its promise when it is one.
+fn evaluation(script: &str) -> Value {
+    json!({ "expression": script, "awaitPromise": true, "returnByValue": true })
+}
 
 /// A window; it closes with the value.
 #[derive(Debug)]
@@ -75,8 +82,7 @@ impl Page {
     /// When the script throws.
     #[must_use]
     pub fn eval(&self, script: &str) -> Value {
-        let parameters = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
-        let mut answer = self.call("Runtime.evaluate", &parameters);
+        let mut answer = self.call("Runtime.evaluate", &evaluation(script));
         assert!(answer.get("exceptionDetails").is_none(), "{script}: {answer}");
         answer["result"]["value"].take()
     }
@@ -89,15 +95,24 @@ impl Page {
         let _ = self.eval(&format!("{{ {script} }}; null"));
     }
 
+    /// Whether an expression is true now. A page that is being replaced has no scripts to ask: the next look finds the new one.
+    fn is_true(&self, script: &str) -> bool {
+        let session = Some(self.session.as_str());
+        match self.browser.pipe.call(session, "Runtime.evaluate", &evaluation(script)) {
+            Ok(answer) => answer["result"]["value"] == json!(true),
+            Err(error) if REPLACED.iter().any(|part| error.contains(part)) => false,
+            Err(error) => self.browser.fail("Runtime.evaluate", &error),
+        }
+    }
+
     /// Waits until an expression is true.
     ///
     /// # Panics
     /// When it does not become true in time, with what the page says.
     pub fn wait(&self, condition: &str) {
         let end = Instant::now() + PATIENCE;
-        // A page that is being replaced has no scripts to ask; the next look finds the new one.
         let guarded = format!("(() => {{ try {{ return Boolean({condition}); }} catch {{ return false; }} }})()");
-        while self.eval(&guarded) != json!(true) {
+        while !self.is_true(&guarded) {
             if Instant::now() > end {
                 let text = self.eval("document.body ? document.body.innerText.slice(0, 2000) : ''");
                 let mut complaints = self.complaints();

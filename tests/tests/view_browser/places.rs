@@ -105,8 +105,8 @@ fn the_token_leaves_the_address() {
     drawn(&page);
     page.wait("!location.search.includes('token')");
     // A reload, and a link that was copied from the address line, find it in this browser.
-    page.run("location.reload()");
-    page.wait("document.documentElement.dataset.state !== 'ready'");
+    page.run("window.before = true; setTimeout(() => location.reload())");
+    page.wait("!window.before");
     ready(&page);
     drawn(&page);
     page.click("#comparisons");
