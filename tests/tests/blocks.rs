@@ -345,6 +345,11 @@ fn blocks_are_ordinary_runs_in_any_order() {
         assert_eq!([state(0), state(1)], expected);
         assert_eq!(status["views_without_block"], json!([]));
         refused(&mut kiln("merge", &project, &[]), 4, &["1 of 2 blocks are not trained"]);
+        refused(
+            &mut kiln("eval", &project, &[]),
+            4,
+            &["has no merged model", "kiln merge"],
+        );
         printed(&mut kiln("train", &block(&project, order[1]), &["-q"]));
 
         check("done", &first.join("done.json"));
@@ -361,6 +366,16 @@ fn blocks_are_ordinary_runs_in_any_order() {
         let path = printed(&mut kiln("merge", &project, &["-q"]));
         merged.push(fs::read(path.trim()).unwrap());
     }
+    // The whole is looked at as any model is, with the scene and the settings of the project.
+    let project = scratch.join("a");
+    let evaluated: Value = serde_json::from_str(&printed(&mut kiln("eval", &project, &["--json", "-q"]))).unwrap();
+    let views = evaluated["test"]["views"].as_array().unwrap();
+    let held_out = texts(&json(&project.join("project.json"))["test_views"]);
+    assert_eq!(views.len(), held_out.len());
+    assert!(views.iter().all(|view| view["width"] == 40), "{evaluated}");
+    let pictures = scratch.join("pictures");
+    let shown = printed(&mut kiln("render", &project, &["-q", "-o", pictures.to_str().unwrap()]));
+    assert_eq!(shown.lines().count(), held_out.len());
     assert!(merged[0] == merged[1], "who came first cannot be seen");
     assert!(merged[0].len() > 10_000);
 }

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use kiln::cli::{self, Exit, Failure, Request};
 use kiln::config::{Inputs, Override, resolve};
 use kiln::eval::EvalFile;
+use kiln::export::{PlyComments, PlyFlavor, write_ply};
+use kiln::math::transpose;
 use kiln::plan::{Faults, open_device};
 use kiln::run::{Cameras, Location, Stored};
 use kiln::scene::Split;
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, Scratch};
+use kiln_tests::scenes::Scene;
 
 /// Runs a command line; gives what it printed.
 fn kiln(arguments: &[&str]) -> Result<String, Box<dyn Failure>> {
@@ -143,6 +146,17 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     let few: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
     assert_eq!(differences(&again, &few), [0.0; 2]);
 
+    // no room for the model: parts of it take turns on the device, from memory or from the file
+    let room = format!("resident={}", written.gaussians / 4 * 3);
+    let in_memory = ["--fault", "chunk=512", "--fault", &room, "--fault", "bands=4"];
+    let in_file = ["--fault", "host_mib=0"];
+    let parts: [&[&str]; 2] = [&in_memory, &[&in_memory[..], &in_file].concat()];
+    for faults in parts {
+        let line = [&["eval", text(&fused), text(&scene), "--json", "-q"], faults].concat();
+        let found: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
+        assert_eq!(found, again, "{faults:?}");
+    }
+
     // pictures
     let out = folder.join("views");
     let printed = kiln(&["render", text(&run), "-q", "-o", text(&out)]).expect("renders");
@@ -161,6 +175,19 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     for row in &written.set(Split::Test).expect("test views").views {
         let name = format!("{}.png", row.name);
         assert_eq!(picture_difference(&bands.join(&name), &out.join(&name)), 0, "{name}");
+    }
+    for faults in parts {
+        let folder = folder.join("parts");
+        let line = [&["render", text(&run), "-q", "-o", text(&folder)], faults].concat();
+        kiln(&line).expect("renders");
+        for row in &written.set(Split::Test).expect("test views").views {
+            let name = format!("{}.png", row.name);
+            assert_eq!(
+                picture_difference(&folder.join(&name), &out.join(&name)),
+                0,
+                "{name} {faults:?}"
+            );
+        }
     }
     let cameras = run.join("cameras.json");
     kiln(&[
@@ -200,6 +227,27 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
         refusal.to_string().contains("256 visible records") && refusal.exit() == Exit::DoesNotFit,
         "{refusal}"
     );
+    let line = ["render", text(&run), "-q", "-o", text(&out), "--fault", "resident=256"];
+    let refusal = kiln(&line).expect_err("hundreds of splats touch a tile");
+    assert!(
+        refusal.to_string().contains("has room for 256") && refusal.exit() == Exit::DoesNotFit,
+        "{refusal}"
+    );
+    let line = [
+        "render",
+        text(&run),
+        "--depth",
+        "-q",
+        "-o",
+        text(&out),
+        "--fault",
+        "host_mib=0",
+    ];
+    let refusal = kiln(&line).expect_err("depths need all of the model");
+    assert!(
+        refusal.to_string().contains("GiB of host memory") && refusal.exit() == Exit::DoesNotFit,
+        "{refusal}"
+    );
     let error = |line: &[&str]| {
         let error = kiln(line).expect_err("a refusal");
         (error.exit(), error.to_string())
@@ -213,6 +261,50 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     let (exit, message) = error(&["eval", text(&alone), "--allow-cpu", "-q"]);
     assert!(exit == Exit::Usage && message.contains("no scene"), "{message}");
     validated(&run, &folder.join("validated"));
+}
+
+/// Of 300 000 Gaussians no more than half fit under the least cap that there is.
+#[test]
+fn a_model_above_the_cap_is_drawn_in_parts() {
+    gpu::take_turn();
+    let folder = Scratch::new("parts");
+    let scene = Scene {
+        count: 300_000,
+        size: [200, 150],
+        focal: 190.0,
+        scales: [0.003, 0.02],
+        ..Scene::default()
+    };
+    let model = folder.join("model.ply");
+    write_ply(&model, &scene.model(), PlyFlavor::Raw, PlyComments::default()).expect("a file");
+    let camera = scene.camera();
+    let cameras = serde_json::json!([{
+        "id": 0, "img_name": "view", "width": camera.width_px, "height": camera.height_px,
+        "position": camera.position(), "rotation": transpose(camera.rotation),
+        "fy": camera.fy, "fx": camera.fx, "cx": camera.cx, "cy": camera.cy, "split": "test",
+    }]);
+    let views = folder.join("cameras.json");
+    std::fs::write(&views, cameras.to_string()).expect("a file");
+    let picture = |name: &str, more: &[&str]| {
+        let out = folder.join(name);
+        let line = [
+            "render",
+            text(&model),
+            "--cameras",
+            text(&views),
+            "-q",
+            "--allow-cpu",
+            "-o",
+            text(&out),
+        ];
+        kiln(&[&line[..], more].concat()).expect("renders");
+        std::fs::read(out.join("view.png")).expect("a picture")
+    };
+    let whole = picture("whole", &[]);
+    let cap = ["--set", "memory.cap_gib=0.0625"];
+    assert!(picture("capped", &cap) == whole, "from memory");
+    let in_file = [&cap[..], &["--fault", "host_mib=40"]].concat();
+    assert!(picture("in file", &in_file) == whole, "from the file");
 }
 
 /// A PLY file without the comments of its header.

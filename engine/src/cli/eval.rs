@@ -48,9 +48,11 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         file.lpips_range,
         out,
     )?;
-    let Some(test) = file.set(Split::Test) else {
-        return Ok(());
-    };
+    file.set(Split::Test).map_or(Ok(()), |test| print_worst(test, out))
+}
+
+/// Prints the worst test view and those far under the median.
+pub(super) fn print_worst(test: &SetReport, out: &mut dyn Write) -> io::Result<()> {
     if let Some(worst) = &test.spread.worst {
         let fog = worst.fog_share.map(|share| format!(", fog share {share:.2}"));
         let (name, fog) = (plain(&worst.name), fog.unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::eval::{plain, print_sets};
+use super::eval::{plain, print_sets, print_worst};
 use super::exit::unprinted;
 use super::request::{DrawnMesh, Eval};
 use super::stored::{boxed, open_scene, progress};
@@ -66,6 +66,9 @@ fn print(report: &MeshScores, json: bool, out: &mut dyn Write) -> io::Result<()>
             (Split::Train, report.train.as_ref()),
         ];
         print_sets(sets, range, out)?;
+    }
+    if let Some(test) = &report.test {
+        print_worst(test, out)?;
     }
     if let Some(coverage) = report.coverage {
         writeln!(out, "coverage of the test views: {:.2} %", 100.0 * coverage)?;

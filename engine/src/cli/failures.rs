@@ -13,7 +13,7 @@ use crate::mesh::{DrawnError, MeshError};
 use crate::plan::{BoundError, PlanError};
 use crate::program::Tag;
 use crate::project::ProjectError;
-use crate::run::RunError;
+use crate::run::{RunError, StoredError};
 use crate::scene::{SceneError, SubsetError};
 use crate::serve::ServeError;
 use crate::train::TrainError;
@@ -62,6 +62,7 @@ impl Failure for ProjectError {
             Self::DoesNotFit { .. } => Exit::DoesNotFit,
             Self::Merge(_)
             | Self::NoProject { .. }
+            | Self::NotMerged { .. }
             | Self::NoProjectOf { .. }
             | Self::Unreadable { .. }
             | Self::Unsuitable { .. }
@@ -92,6 +93,7 @@ impl Failure for ProjectError {
             },
             Self::Unsuitable { remedy, .. } | Self::DoesNotFit { remedy, .. } => Some(remedy.clone()),
             Self::NoProject { .. } => Some("`kiln split SCENE --profile NAME -o PROJECT` makes one".to_owned()),
+            Self::NotMerged { project, .. } => Some(format!("`kiln merge {}` makes it", word(project))),
             Self::NoProjectOf { .. } => {
                 Some("blocks are trained where `kiln split` put them, in PROJECT/blocks".to_owned())
             }
@@ -498,6 +500,7 @@ impl Failure for RunError {
             Self::Plan(error) => error.exit(),
             Self::Train(error) => error.exit(),
             Self::Drawn(error) => error.exit(),
+            Self::Stored(StoredError::TileTooFull { .. } | StoredError::HostMemory { .. }) => Exit::DoesNotFit,
             Self::Scene(_) | Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => Exit::Data,
             Self::Export(error) => error.exit(),
             Self::Folder(error) => error.exit(),
@@ -545,6 +548,9 @@ impl Failure for RunError {
             // Its message asks for a report already.
             Self::Grew { .. } => None,
             Self::Scene(error) => error.hint(),
+            Self::Stored(StoredError::TileTooFull { .. }) => {
+                Some("`--set memory.cap_gib=GIB` with more leaves room for them, where the device has it".to_owned())
+            }
             Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
         }
     }

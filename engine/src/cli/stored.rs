@@ -10,6 +10,7 @@ use super::{Failure, Settings, UsageError};
 use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::memory::Budget;
 use crate::plan::{OpenDevice, open_device};
+use crate::project::ProjectFolder;
 use crate::record::events::Progress;
 use crate::record::run_folder::config_path;
 use crate::run::{Location, RunError, Stored};
@@ -117,20 +118,13 @@ fn is_set(model: &Model, key: &str) -> bool {
     model.settings.inputs.overrides.iter().any(|set| set.key == key)
 }
 
-/// Finds the model and opens the device. A run's own settings lie below the command line's; a PLY file of no run gets
-/// the memory profile that fits the device.
+/// Finds the model and opens the device. The settings of a run or a project lie below the command line's; a PLY file of no run
+/// gets the memory profile that fits the device.
 pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<dyn Failure>> {
     check_keys(command, &model.settings.inputs.overrides).map_err(boxed)?;
-    let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
-    let location = Location {
-        kernel_of_profile: KERNEL.into_iter().any(|key| is_set(model, key)),
-        ..found
-    };
-    let inputs = Inputs {
-        file: location.config.clone(),
-        ..model.settings.inputs.clone()
-    };
-    let (profile, open) = open_with(command, model, inputs)?;
+    let (location, inputs) = find(command, model)?;
+    let is_of_run = location.config.is_some();
+    let (profile, open) = open_with(command, model, inputs, is_of_run)?;
     if !model.quiet {
         // Losing a line of information is no reason to stop.
         let _ = writeln!(std::io::stderr(), "model: {}", location.ply.display());
@@ -141,6 +135,30 @@ pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<d
         profile,
         open,
     })
+}
+
+/// The model that is meant, and the settings that it is looked at with.
+fn find(command: &str, model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
+    let kernel_of_profile = KERNEL.into_iter().any(|key| is_set(model, key));
+    if command != "mesh" && model.iteration.is_none() && ProjectFolder::is_one(&model.target) {
+        let project = ProjectFolder::open(&model.target).map_err(boxed)?;
+        let location = Location {
+            ply: project.merged().map_err(boxed)?,
+            config: None,
+            kernel_of_profile: true,
+        };
+        return Ok((location, project.inputs_of_whole(&model.settings.inputs)));
+    }
+    let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
+    let inputs = Inputs {
+        file: found.config.clone(),
+        ..model.settings.inputs.clone()
+    };
+    let location = Location {
+        kernel_of_profile,
+        ..found
+    };
+    Ok((location, inputs))
 }
 
 /// A scene that meshes are drawn from the views of.
@@ -162,7 +180,7 @@ pub(super) fn open_scene(command: &'static str, model: &Model) -> Result<OpenedS
     if file.is_none() {
         inputs.overrides.insert(0, scene_of(&model.target.to_string_lossy()));
     }
-    let (profile, open) = open_with(command, model, inputs)?;
+    let (profile, open) = open_with(command, model, inputs, file.is_some())?;
     let scene = Settings::scene(&profile).map_err(boxed)?;
     if file.is_some() && !scene.exists() {
         return Err(boxed(UsageError::SceneMoved {
@@ -183,8 +201,12 @@ fn say_device(model: &Model, open: &OpenDevice) {
 }
 
 /// The profile of these inputs and its device. Without a run's settings the memory profile is that which fits the device.
-fn open_with(command: &str, model: &Model, inputs: Inputs) -> Result<(Profile, OpenDevice), Box<dyn Failure>> {
-    let is_of_run = inputs.file.is_some();
+fn open_with(
+    command: &str,
+    model: &Model,
+    inputs: Inputs,
+    is_of_run: bool,
+) -> Result<(Profile, OpenDevice), Box<dyn Failure>> {
     let settings = Settings { inputs, auto: false };
     let preliminary = settings.preliminary().map_err(boxed)?;
     let open = open_device(&preliminary, model.faults.clone()).map_err(boxed)?;

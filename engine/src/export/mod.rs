@@ -30,6 +30,6 @@ pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
 pub use ply::{
-    Fused, PlyComments, PlyError, PlyFlavor, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply, summarize_ply,
-    write_ply, write_points,
+    Fused, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply,
+    summarize_ply, write_ply, write_points,
 };

@@ -54,6 +54,13 @@ impl Gaussians {
         layout::sh_coefficients(self.sh_degree) - 1
     }
 
+    /// Bytes that a Gaussian of a degree takes in host memory.
+    #[must_use]
+    pub const fn host_bytes(sh_degree: u32) -> u64 {
+        // Centre, rotation, scales, opacity, filter; a colour for each coefficient.
+        4 * (3 + 4 + 3 + 1 + 1) + 12 * layout::sh_coefficients(sh_degree) as u64
+    }
+
     /// The Gaussians at `places`, in that order; places beyond the end are passed over.
     #[must_use]
     pub fn taken(&self, places: &[usize]) -> Self {

@@ -17,6 +17,10 @@ pub struct Faults {
     pub chunk: Option<u32>,
     /// Least bands of every step, and of views that are drawn in bands.
     pub bands: Option<u32>,
+    /// Gaussians of a stored model on the device at once, when it is evaluated or rendered.
+    pub resident: Option<u32>,
+    /// Host memory that a stored model may take, MiB; more of it stays in its file.
+    pub host_mib: Option<u32>,
     /// Bricks of voxels on the device at once, when a mesh is made.
     pub bricks: Option<u32>,
     /// How gradients are summed.
@@ -92,7 +96,7 @@ const COUNT: &str = "1 to 4294967295";
 const NUMBER: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 18] = [
     row("i_cap", COUNT, |f, v| put(&mut f.i_cap, count(v))),
     row("v_cap", COUNT, |f, v| put(&mut f.v_cap, count(v))),
     row("chunk", "a power of two, 64 to 4194304", |f, v| {
@@ -100,6 +104,8 @@ const ROWS: [Row; 16] = [
         put(&mut f.chunk, count(v).filter(fits))
     }),
     row("bands", COUNT, |f, v| put(&mut f.bands, count(v))),
+    row("resident", COUNT, |f, v| put(&mut f.resident, count(v))),
+    row("host_mib", NUMBER, |f, v| put(&mut f.host_mib, v.parse().ok())),
     row("bricks", COUNT, |f, v| put(&mut f.bricks, count(v))),
     row("reduction", "segmented, atomic or compare_exchange", |f, v| {
         let reductions = [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange];
@@ -226,6 +232,8 @@ mod tests {
             "v_cap=400",
             "chunk=256",
             "bands=3",
+            "resident=300",
+            "host_mib=0",
             "bricks=7",
             "reduction=compare_exchange",
             "no_subgroups=true",
@@ -246,6 +254,8 @@ mod tests {
             v_cap: Some(400),
             chunk: Some(256),
             bands: Some(3),
+            resident: Some(300),
+            host_mib: Some(0),
             bricks: Some(7),
             reduction: Some(Reduction::CompareExchange),
             no_subgroups: true,

@@ -32,6 +32,14 @@ pub enum ProjectError {
         /// The folder.
         path: PathBuf,
     },
+    /// No merged model in a project.
+    #[error("the project {} has no merged model: {} is not there", project.display(), path.display())]
+    NotMerged {
+        /// The project's folder.
+        project: PathBuf,
+        /// The file that should be there.
+        path: PathBuf,
+    },
     /// A block outside of a project.
     #[error("{} is a block without its project: {} is not there", block.display(), path.display())]
     NoProjectOf {

@@ -17,6 +17,8 @@ pub const PROJECT: &str = "project.json";
 pub const BLOCKS: &str = "blocks";
 /// What says that a block is trained.
 pub const DONE: &str = "done.json";
+/// Folder and file of the merged model, unless told otherwise.
+const MERGED: &str = "merged/point_cloud.ply";
 /// The names of blocks, a line each, relative to the folder of blocks.
 pub(super) const LIST: &str = "blocks.txt";
 /// Copies of files of settings.
@@ -46,6 +48,12 @@ pub struct BlockFolder {
     pub record: BlockRecord,
     /// SHA-256 of the index.
     pub digest: String,
+}
+
+/// Where a project's merged model goes unless told otherwise.
+#[must_use]
+pub fn merged_path(project: &Path) -> PathBuf {
+    project.join(MERGED)
 }
 
 /// Reads a JSON record of this version.
@@ -113,6 +121,27 @@ impl ProjectFolder {
             });
         }
         Ok(project)
+    }
+
+    /// True for a folder that `kiln split` made.
+    #[must_use]
+    pub fn is_one(folder: &Path) -> bool {
+        folder.join(PROJECT).is_file()
+    }
+
+    /// The merged model.
+    ///
+    /// # Errors
+    /// [`ProjectError::NotMerged`] when there is none yet.
+    pub fn merged(&self) -> Result<PathBuf, ProjectError> {
+        let path = merged_path(&self.root);
+        match path.is_file() {
+            true => Ok(path),
+            false => Err(ProjectError::NotMerged {
+                project: self.root.clone(),
+                path,
+            }),
+        }
     }
 
     /// The project that a block's folder lies in.
@@ -220,6 +249,30 @@ impl ProjectFolder {
                 .steps_scaler
                 .or(settings.steps_scaler)
                 .or(block.record.steps_scaler),
+        }
+    }
+
+    /// Inputs of the profile by which the merged model is looked at: the project's scene and settings, and those typed over them.
+    #[must_use]
+    pub fn inputs_of_whole(&self, typed: &Inputs) -> Inputs {
+        let settings = &self.record.settings;
+        let of_file = |file: &Option<InputFile>| file.as_ref().map(|file| self.input_file(file));
+        let setting = |key: &str, value: String| Override {
+            key: key.to_owned(),
+            value,
+            flag: "the project".to_owned(),
+        };
+        let scene = &self.record.scene;
+        let mut overrides = settings.overrides();
+        overrides.push(setting("dataset.path", quoted(&scene.path)));
+        overrides.push(setting("dataset.images", quoted(&scene.images)));
+        overrides.extend(typed.overrides.iter().cloned());
+        Inputs {
+            profile: typed.profile.clone().or_else(|| of_file(&settings.profile)),
+            recipe: typed.recipe.clone().or_else(|| of_file(&settings.recipe)),
+            file: typed.file.clone().or_else(|| of_file(&settings.file).map(Into::into)),
+            overrides,
+            steps_scaler: None,
         }
     }
 

@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 use kiln_blocks::Rect;
 use kiln_blocks::merge::{Frame, MergeError, Model, Options, Survey};
 
-use super::folder::{PROJECT, ProjectFolder, digest, read_record};
+use super::folder::{PROJECT, ProjectFolder, digest, merged_path, read_record};
 use super::lock::FolderLock;
 use super::records::{FileRecord, MergedBlock, MergedBorder, MergedChunk, MergedIndex, VERSION};
 use super::{BlockFolder, Done, ProjectError};
 use crate::export::{AtomicFile, ExportError, write_json};
 
-/// Folder and file of the merged model, unless told otherwise.
-const MERGED: &str = "merged/point_cloud.ply";
 const MIB: u64 = 1 << 20;
 
 /// What to merge.
@@ -36,12 +34,6 @@ pub struct MergeReport {
     pub index: MergedIndex,
     /// It was there already.
     pub was_there: bool,
-}
-
-/// Where a project's merged model goes unless told otherwise.
-#[must_use]
-pub fn merged_path(project: &Path) -> PathBuf {
-    project.join(MERGED)
 }
 
 /// Where the index of a merged model is.

@@ -21,9 +21,9 @@ mod status;
 mod write;
 
 pub use error::ProjectError;
-pub use folder::{BLOCKS, BlockFolder, DONE, PROJECT, ProjectFolder};
+pub use folder::{BLOCKS, BlockFolder, DONE, PROJECT, ProjectFolder, merged_path};
 pub use lock::FolderLock;
-pub use merge::{MergeReport, MergeRequest, index_path, merge, merged_path};
+pub use merge::{MergeReport, MergeRequest, index_path, merge};
 pub use records::{
     Area, BlockEntry, BlockRecord, Done, FileRecord, Ground, InputFile, MergedBlock, MergedBorder, MergedChunk,
     MergedIndex, Photo, PlanRecord, ProjectRecord, SceneRecord, SettingsRecord, SplitOptions, TypedSetting, VERSION,

@@ -153,6 +153,10 @@ impl RunError {
     }
 }
 
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1_u64 << 30) as f64
+}
+
 /// Why a path names no model.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
@@ -189,6 +193,39 @@ pub enum StoredError {
     Triangles {
         /// The file.
         path: PathBuf,
+    },
+    /// A model that is drawn in parts, of which one tile needs more than the device has room for.
+    #[error(
+        "{gaussians} Gaussians may touch the tile at column {column}, row {row}, and the device has room for {capacity}: not \
+         even a band of one tile fits"
+    )]
+    TileTooFull {
+        /// Tiles to the left.
+        column: u32,
+        /// Tiles above.
+        row: u32,
+        /// Gaussians that may touch the tile.
+        gaussians: u32,
+        /// Gaussians that there is room for.
+        capacity: u32,
+    },
+    /// A model that host memory has no room for, and a command that needs all of it.
+    #[error(
+        "{}: its {gaussians} Gaussians take {:.1} GiB of host memory and {:.1} GiB are available; `kiln eval` and `kiln render` \
+         without `--depth` and `--normals` read it in parts",
+        path.display(),
+        gib(*needed_bytes),
+        gib(*available_bytes)
+    )]
+    HostMemory {
+        /// The file.
+        path: PathBuf,
+        /// Gaussians.
+        gaussians: u64,
+        /// Bytes of them.
+        needed_bytes: u64,
+        /// Bytes the system can give without swapping.
+        available_bytes: u64,
     },
     /// No photos to hold a mesh against.
     #[error("the scene {} has no test views; `--set dataset.hold_out=8` holds every 8th photo out", scene.display())]

@@ -13,6 +13,8 @@ pub mod interrupt;
 mod left_out;
 mod mesh;
 mod mesh_renderer;
+mod model_parts;
+mod reach;
 mod renderer;
 mod resolution_phases;
 mod session;

@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
+use super::model_parts::ModelParts;
 use super::renderer::Renderer;
 use super::resolution_phases::Phase;
 use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
 use crate::eval::{EvalFile, Picture, PoseSource};
-use crate::export::{RenderMode, read_camera_path, read_cameras, read_model};
+use crate::export::{PlyComments, PlyParts, RenderMode, read_camera_path, read_cameras, read_model};
 use crate::gaussians::Gaussians;
 use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook};
-use crate::plan::{CLASSIC_KERNEL_SIZE, Look, OpenDevice, Pinned, scene_options, schedule};
+use crate::plan::{CLASSIC_KERNEL_SIZE, Look, OpenDevice, Pinned, available_bytes, scene_options, schedule};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
@@ -95,12 +96,13 @@ fn models(run: &Path) -> Vec<(u32, PathBuf)> {
     models
 }
 
-/// A model in host memory, with how to draw it.
+/// A model, with how to draw it.
 pub struct Stored<'a> {
     profile: &'a Profile,
     open: &'a OpenDevice,
     pinned: Pinned,
-    model: Gaussians,
+    model: ModelParts,
+    path: PathBuf,
     look: Look,
     /// Cameras beside the model, of a run that corrected them.
     cameras: PathBuf,
@@ -136,7 +138,8 @@ pub enum Cameras {
 
 impl<'a> Stored<'a> {
     /// Reads the model. What its comments do not say is taken from `profile` for models with a 3D filter; others
-    /// are drawn as plain 3D Gaussian Splatting does. The near plane is that of the profile, else of the scene that views
+    /// are drawn as plain 3D Gaussian Splatting does. A PLY file that more than half of the host's memory is needed for stays
+    /// where it is and is read in parts. The near plane is that of the profile, else of the scene that views
     /// are of, else [`DEFAULT_NEAR_Z`].
     ///
     /// # Errors
@@ -146,8 +149,8 @@ impl<'a> Stored<'a> {
             let path = location.ply.clone();
             return Err(StoredError::Triangles { path }.into());
         }
-        let (model, comments) = read_model(&location.ply)?;
-        let filtered = model.filter_3d.iter().any(|filter| *filter != 0.0);
+        let (mut model, comments) = read_parts(location, open)?;
+        let filtered = comments.render_mode.is_none() && model.is_filtered()?;
         let stated = [
             comments.render_mode.is_some() || filtered,
             comments.kernel_size.is_some(),
@@ -163,8 +166,8 @@ impl<'a> Stored<'a> {
         };
         let iteration = comments.iteration.and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
         let sh_degree = match location.config {
-            Some(_) => schedule::sh_degree_at(profile, iteration).min(model.sh_degree),
-            None => model.sh_degree,
+            Some(_) => schedule::sh_degree_at(profile, iteration).min(model.sh_degree()),
+            None => model.sh_degree(),
         };
         let look = Look {
             kernel_size: comments.kernel_size.unwrap_or(otherwise),
@@ -177,6 +180,7 @@ impl<'a> Stored<'a> {
             open,
             pinned: Pinned::for_rendering(open)?,
             model,
+            path: location.ply.clone(),
             look,
             cameras: location.ply.with_file_name("cameras.json"),
             stated,
@@ -217,6 +221,16 @@ impl<'a> Stored<'a> {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.pinned.warnings
+    }
+
+    /// All Gaussians, in host memory.
+    fn whole(&self) -> Result<&Gaussians, StoredError> {
+        self.model.all().ok_or_else(|| StoredError::HostMemory {
+            path: self.path.clone(),
+            gaussians: self.model.len() as u64,
+            needed_bytes: self.model.host_bytes(),
+            available_bytes: available_bytes().unwrap_or(0),
+        })
     }
 
     /// The views to draw, and the near plane of the scene that they are of, unless the profile has one.
@@ -351,7 +365,7 @@ impl<'a> Stored<'a> {
         let paths = mesh::draw(
             self.open,
             &self.pinned.variants,
-            (self.profile, &self.model, self.look),
+            (self.profile, self.whole()?, self.look),
             device_budget(self.open, self.profile),
             (&views, layers),
             out,
@@ -379,7 +393,7 @@ impl<'a> Stored<'a> {
     ) -> Result<(MeshOutlook, Option<Made>), RunError> {
         let (scene, _) = self.scene(scene)?;
         self.look.near_z = self.profile.near_z(&scene);
-        let job = MeshJob::new(self.profile, &self.model, self.look, &scene);
+        let job = MeshJob::new(self.profile, self.whole()?, self.look, &scene);
         let budget = device_budget(self.open, self.profile);
         let limits = Gpu::limits(&self.open.device);
         let plan = job.plan(&self.pinned.variants, budget, limits, &self.open.faults)?;
@@ -389,6 +403,24 @@ impl<'a> Stored<'a> {
             .transpose()?;
         Ok((outlook, made))
     }
+}
+
+/// Reads a model and what its comments say: into host memory, or, of a PLY file that more than half of that is needed for, what
+/// is in its header.
+fn read_parts(location: &Location, open: &OpenDevice) -> Result<(ModelParts, PlyComments), RunError> {
+    let (path, faults) = (&location.ply, &open.faults);
+    let room = faults.host_mib.map(|mib| u64::from(mib) << 20);
+    let room = room.or_else(|| available_bytes().map(|bytes| bytes / 2));
+    if let Some(room) = room
+        // Other files of Gaussians are told apart, and what is wrong with a file is told, below.
+        && let Ok(file) = PlyParts::open(path)
+        && file.len() as u64 * Gaussians::host_bytes(file.sh_degree()) > room
+    {
+        let comments = file.comments();
+        return Ok((ModelParts::in_file(file, faults.chunk, room), comments));
+    }
+    let (model, comments) = read_model(path)?;
+    Ok((ModelParts::in_memory(model, faults.chunk), comments))
 }
 
 /// Draws a picture of each view into `out`, named after it, and says how far that is; gives the paths.

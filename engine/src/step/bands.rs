@@ -263,7 +263,7 @@ pub fn clear_stall(t: &StepTensors) -> Program {
 pub fn pack_bands(histogram: &[u32], capacity: u32, least: u32) -> Vec<Range<u32>> {
     let sums = running_sums(histogram);
     let tiles = u32::try_from(histogram.len()).unwrap_or(u32::MAX);
-    pack(tiles, least, |band| span(&sums, band) <= u64::from(capacity))
+    pack(0..tiles, least, |band| span(&sums, band) <= u64::from(capacity))
 }
 
 /// Sums of the first 0, 1, 2, ... values.
@@ -283,10 +283,10 @@ pub(super) fn span(sums: &[u64], range: &Range<u32>) -> u64 {
     at(range.end).saturating_sub(at(range.start))
 }
 
-/// Cuts `tiles` tiles into the longest bands that fit, at least `least` of them; a tile that fits nowhere is alone.
-pub(super) fn pack(tiles: u32, least: u32, fits: impl Fn(&Range<u32>) -> bool) -> Vec<Range<u32>> {
+/// Cuts `tiles` into the longest bands that fit, at least `least` of them; a tile that fits nowhere is alone.
+pub(super) fn pack(tiles: Range<u32>, least: u32, fits: impl Fn(&Range<u32>) -> bool) -> Vec<Range<u32>> {
     let mut list: Vec<Range<u32>> = Vec::new();
-    for tile in 0..tiles {
+    for tile in tiles {
         match list.last_mut() {
             Some(band) if fits(&(band.start..tile + 1)) => band.end = tile + 1,
             _ => list.push(tile..tile + 1),

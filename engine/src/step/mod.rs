@@ -41,13 +41,15 @@ pub use density_tensors::{DensityTensors, most_dense};
 pub use guard_bands::check_guard_bands;
 pub use level::{LevelTensors, level_points, prepare_levels};
 pub use losses::ExtraTensors;
-pub use model_io::{read_model, read_sample, write_model};
+pub use model_io::{ModelWriter, read_model, read_sample, write_model};
 pub use moments::forget_moments;
 pub use neighbor_tensors::{NeighborTensors, NeighborsRefused};
 pub use neighbors::neighbors;
 pub use parts::{Part, Parts, Terms, Turns};
 pub use passes::{catch_up_program, evaluate_view, forward, gradients_of_view, train_step, train_steps};
-pub use record_bands::{RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands, surface_in_bands};
+pub use record_bands::{
+    RecordBandTensors, Survey, TileTooFull, banded_records, render_in_bands, render_in_parts, surface_in_bands,
+};
 pub use reorder::{ReorderTensors, reorder, reorder_rows};
 pub use resident::{Place, ResidentImages};
 pub use surface::surface;

@@ -1,5 +1,7 @@
 //! The model between host and device: planes from Gaussians and back.
 
+use std::ops::Range;
+
 use super::StepTensors;
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::Storage;
@@ -17,14 +19,104 @@ use crate::twins::stored_adam::{color_value, color_words};
 /// # Errors
 /// [`MemoryError::OutOfRange`] when the model has more Gaussians than the capacity.
 pub fn write_model(gpu: &mut Gpu, t: &StepTensors, model: &Gaussians) -> Result<(), MemoryError> {
-    let n = u32::try_from(model.len()).unwrap_or(u32::MAX);
-    if n > t.capacities.n_cap || model.sh_degree != t.capacities.sh_degree {
+    let n = fitting(t, model.sh_degree, model.len())?;
+    clear(gpu, t)?;
+    for (index, chunk) in t.chunks.iter().enumerate().filter(|(_, chunk)| chunk.first < n) {
+        let end = chunk.first.saturating_add(chunk.stride).min(n);
+        write_chunk(gpu, t, index, model, chunk.first as usize..end as usize)?;
+    }
+    set_count(gpu, t, n)
+}
+
+/// Writes a model whose Gaussians come in parts: as [`write_model`] writes them all, with host memory for one chunk.
+pub struct ModelWriter<'a> {
+    tensors: &'a StepTensors,
+    /// Of the chunk in hand.
+    waiting: Gaussians,
+    /// Chunks that are written.
+    chunks: usize,
+    gaussians: u32,
+}
+
+impl<'a> ModelWriter<'a> {
+    /// Clears what is there.
+    ///
+    /// # Errors
+    /// [`MemoryError::Vulkan`].
+    pub fn new(gpu: &mut Gpu, tensors: &'a StepTensors) -> Result<Self, MemoryError> {
+        clear(gpu, tensors)?;
+        Ok(Self {
+            tensors,
+            waiting: Gaussians {
+                sh_degree: tensors.capacities.sh_degree,
+                ..Gaussians::default()
+            },
+            chunks: 0,
+            gaussians: 0,
+        })
+    }
+
+    /// Puts the Gaussians of `model` at `places` behind those that came before.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfRange`] when they are more than there is room for.
+    pub fn append(&mut self, gpu: &mut Gpu, model: &Gaussians, places: &[usize]) -> Result<(), MemoryError> {
+        let gaussians = self.gaussians as usize + places.len();
+        self.gaussians = fitting(self.tensors, model.sh_degree, gaussians)?;
+        let mut rest = places;
+        while let Some(chunk) = self.tensors.chunks.get(self.chunks).filter(|_| !rest.is_empty()) {
+            let room = (chunk.stride as usize).saturating_sub(self.waiting.len());
+            let (now, later) = rest.split_at(rest.len().min(room));
+            self.waiting.append(model.taken(now));
+            if now.len() == room {
+                self.flush(gpu)?;
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and sets the count; gives it.
+    ///
+    /// # Errors
+    /// [`MemoryError::Vulkan`].
+    pub fn finish(mut self, gpu: &mut Gpu) -> Result<u32, MemoryError> {
+        self.flush(gpu)?;
+        set_count(gpu, self.tensors, self.gaussians)?;
+        Ok(self.gaussians)
+    }
+
+    fn flush(&mut self, gpu: &mut Gpu) -> Result<(), MemoryError> {
+        let empty = Gaussians {
+            sh_degree: self.waiting.sh_degree,
+            ..Gaussians::default()
+        };
+        let full = std::mem::replace(&mut self.waiting, empty);
+        if !full.is_empty() {
+            write_chunk(gpu, self.tensors, self.chunks, &full, 0..full.len())?;
+            self.chunks += 1;
+        }
+        Ok(())
+    }
+}
+
+/// `gaussians` as a count.
+///
+/// # Errors
+/// [`MemoryError::OutOfRange`] when there is no room for so many, or for their degree.
+fn fitting(t: &StepTensors, sh_degree: u32, gaussians: usize) -> Result<u32, MemoryError> {
+    let n = u32::try_from(gaussians).unwrap_or(u32::MAX);
+    if n > t.capacities.n_cap || sh_degree != t.capacities.sh_degree {
         return Err(MemoryError::OutOfRange {
             tensor: "model".to_owned(),
             offset: 0,
             bytes: u64::from(n),
         });
     }
+    Ok(n)
+}
+
+fn clear(gpu: &mut Gpu, t: &StepTensors) -> Result<(), MemoryError> {
     let mut program = crate::program::Program::new("clear model");
     for chunk in &t.chunks {
         let all = [
@@ -42,41 +134,53 @@ pub fn write_model(gpu: &mut Gpu, t: &StepTensors, model: &Gaussians) -> Result<
             program.fill(view, 0);
         }
     }
-    gpu.run(&program)?;
-    for chunk in t.chunks.iter().filter(|c| c.first < n) {
-        let count = (n - chunk.first).min(chunk.stride) as usize;
-        let ids = chunk.first as usize..chunk.first as usize + count;
-        let put = |planes: u32, value: &dyn Fn(usize, u32) -> f32| -> Vec<Vec<f32>> {
-            (0..planes)
-                .map(|p| ids.clone().map(|i| value(i, p)).collect())
-                .collect()
-        };
-        let geometry = put(layout::GEOMETRY_PLANES, &|i, p| geometry_value(model, i, p));
-        write_planes(gpu, chunk, &chunk.geometry, &geometry)?;
-        let colors = layout::sh_planes(model.sh_degree);
-        match chunk.storage {
-            Storage::Exact => write_planes(gpu, chunk, &chunk.sh, &put(colors, &|i, p| sh_value(model, i, p)))?,
-            Storage::Half | Storage::Compact => {
-                let mut words = vec![vec![0_u32; count]; chunk.planes.sh as usize];
-                for (at, i) in ids.clone().enumerate() {
-                    let values: Vec<f32> = (0..colors).map(|p| sh_value(model, i, p)).collect();
-                    let rounding = Rounding::new(0, 0, u32::try_from(i).unwrap_or(u32::MAX));
-                    for (plane, word) in words.iter_mut().zip(color_words(&values, rounding)) {
-                        if let Some(place) = plane.get_mut(at) {
-                            *place = word;
-                        }
+    gpu.run(&program)
+}
+
+/// Writes the Gaussians of `model` numbered `ids` from the start of chunk `index` on; no more than it has room for.
+fn write_chunk(
+    gpu: &mut Gpu,
+    t: &StepTensors,
+    index: usize,
+    model: &Gaussians,
+    ids: Range<usize>,
+) -> Result<(), MemoryError> {
+    let Some(chunk) = t.chunks.get(index) else {
+        return Ok(());
+    };
+    let put = |planes: u32, value: &dyn Fn(usize, u32) -> f32| -> Vec<Vec<f32>> {
+        (0..planes)
+            .map(|p| ids.clone().map(|i| value(i, p)).collect())
+            .collect()
+    };
+    let geometry = put(layout::GEOMETRY_PLANES, &|i, p| geometry_value(model, i, p));
+    write_planes(gpu, chunk, &chunk.geometry, &geometry)?;
+    let colors = layout::sh_planes(model.sh_degree);
+    match chunk.storage {
+        Storage::Exact => write_planes(gpu, chunk, &chunk.sh, &put(colors, &|i, p| sh_value(model, i, p)))?,
+        Storage::Half | Storage::Compact => {
+            let mut words = vec![vec![0_u32; ids.len()]; chunk.planes.sh as usize];
+            for (at, i) in ids.clone().enumerate() {
+                let values: Vec<f32> = (0..colors).map(|p| sh_value(model, i, p)).collect();
+                let rounding = Rounding::new(0, 0, u32::try_from(i).unwrap_or(u32::MAX));
+                for (plane, word) in words.iter_mut().zip(color_words(&values, rounding)) {
+                    if let Some(place) = plane.get_mut(at) {
+                        *place = word;
                     }
                 }
-                write_planes(gpu, chunk, &chunk.sh, &words)?;
             }
+            write_planes(gpu, chunk, &chunk.sh, &words)?;
         }
-        let filter = put(1, &|i, _| model.filter_3d.get(i).copied().unwrap_or(0.0));
-        write_planes(gpu, chunk, &chunk.filter_3d, &filter)?;
     }
+    let filter = put(1, &|i, _| model.filter_3d.get(i).copied().unwrap_or(0.0));
+    write_planes(gpu, chunk, &chunk.filter_3d, &filter)
+}
+
+fn set_count(gpu: &mut Gpu, t: &StepTensors, gaussians: u32) -> Result<(), MemoryError> {
     gpu.write(
         &t.shared.counters,
         &[Counters {
-            gaussians: n,
+            gaussians,
             ..Counters::default()
         }],
     )

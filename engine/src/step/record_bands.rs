@@ -149,10 +149,19 @@ pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, 
     }
     status(&mut metrics, t);
     Parts::from([
-        (Part::Prefix, record_prefix(t, r, true)),
+        (Part::Prefix, record_prefix(t, r, true, &[])),
         (Part::Forward, forward),
         (Part::Metrics, metrics),
     ])
+}
+
+/// [`render_in_bands`] of a view whose Gaussians come a part at a time: its first part comes again after bands have been drawn,
+/// and leaves what they drew.
+#[must_use]
+pub fn render_in_parts(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
+    let mut parts = render_in_bands(t, b, r, keep);
+    parts.insert(Part::Prefix, record_prefix(t, r, true, &drawn(t)));
+    parts
 }
 
 /// Lists what draws a view as [`surface()`](super::surface()) does with records in bands; the image and the depth map outlast the
@@ -181,16 +190,17 @@ pub fn surface_in_bands(
     status(&mut finish, t);
     finish.hold(&held);
     Parts::from([
-        (Part::Prefix, record_prefix(t, r, false)),
+        (Part::Prefix, record_prefix(t, r, false, &[])),
         (Part::Forward, forward),
         (Part::Finish, finish),
     ])
 }
 
-/// The first part, with or without the photo.
-fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Program {
+/// The first part, with or without the photo; leaves `held` alone.
+fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool, held: &[Span]) -> Program {
     let (s, c) = (&t.shared, &t.capacities);
     let mut prefix = Program::new(t.named("records in bands, prefix"));
+    prefix.hold(held);
     if with_photo {
         upload(&mut prefix, t);
     } else {
@@ -203,6 +213,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool) -> Pr
     tile_survey::record(&mut prefix, s, &t.chunks, r.survey, c.max_tiles);
     prefix.copy(r.survey, r.survey_back);
     status(&mut prefix, t);
+    prefix.hold(held);
     prefix
 }
 
@@ -217,7 +228,7 @@ pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, k
     let all = [&pulled(t)[..], &store].concat();
 
     if !t.resident.pages.is_empty()
-        && let Some(prefix) = parts.insert(Part::Prefix, record_prefix(t, r, false))
+        && let Some(prefix) = parts.insert(Part::Prefix, record_prefix(t, r, false, &[]))
     {
         parts.insert(Part::EvaluationPrefix, prefix);
     }
@@ -323,7 +334,7 @@ impl Survey {
         }
     }
 
-    /// Cuts the tiles into bands of at most `v_cap` visible Gaussians and `band_cap` intersections each, in tile order and
+    /// Cuts the tiles numbered `within` into bands of at most `v_cap` visible Gaussians and `band_cap` intersections each, in tile order and
     /// at least `least` where there are as many tiles.
     ///
     /// A Gaussian that touches a band has its first tile before the band's end and its last tile not before its begin;
@@ -332,15 +343,21 @@ impl Survey {
     ///
     /// # Errors
     /// [`TileTooFull`] when a tile alone has more splats than records.
-    pub fn pack(&self, v_cap: u32, band_cap: u32, least: u32) -> Result<Vec<Range<u32>>, TileTooFull> {
-        let full = (0u32..).zip(&self.splats).find(|(_, splats)| **splats > v_cap);
+    pub fn pack(
+        &self,
+        within: Range<u32>,
+        v_cap: u32,
+        band_cap: u32,
+        least: u32,
+    ) -> Result<Vec<Range<u32>>, TileTooFull> {
+        let mut tiles = (0u32..).zip(&self.splats);
+        let full = tiles.find(|(tile, splats)| within.contains(tile) && **splats > v_cap);
         if let Some((tile, splats)) = full {
             return Err(TileTooFull { tile, splats: *splats });
         }
         let [splats, first, last] = [&self.splats, &self.first, &self.last].map(|plane| running_sums(plane));
         let (room, band_cap) = (u64::from(v_cap - v_cap / 64), u64::from(band_cap));
-        let tiles = u32::try_from(self.splats.len()).unwrap_or(u32::MAX);
-        Ok(pack(tiles, least, |band| {
+        Ok(pack(within, least, |band| {
             let pairs = span(&splats, band);
             let begun = span(&first, &(0..band.end));
             let ended = span(&last, &(0..band.start));
@@ -405,7 +422,7 @@ mod tests {
         for v_cap in 3..9 {
             for band_cap in v_cap..22 {
                 for least in [0, 4, 12] {
-                    let bands = survey.pack(v_cap, band_cap, least).unwrap();
+                    let bands = survey.pack(0..12, v_cap, band_cap, least).unwrap();
                     let tiles: Vec<u32> = bands.iter().cloned().flatten().collect();
                     assert_eq!(tiles, (0..12).collect::<Vec<_>>());
                     assert!(bands.len() >= least as usize);
@@ -418,13 +435,13 @@ mod tests {
                 }
             }
         }
-        assert_eq!(survey.pack(7, 100, 0).unwrap().len(), 1, "all fit");
+        assert_eq!(survey.pack(0..12, 7, 100, 0).unwrap().len(), 1, "all fit");
     }
 
     #[test]
     fn a_tile_with_more_splats_than_records_is_named() {
         let full = TileTooFull { tile: 1, splats: 3 };
-        assert_eq!(surveyed().pack(2, 100, 0), Err(full));
+        assert_eq!(surveyed().pack(0..12, 2, 100, 0), Err(full));
     }
 
     /// Arena bytes with records for a third of two million Gaussians, in the whole step and in bands, against a plan with

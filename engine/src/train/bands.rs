@@ -77,35 +77,46 @@ impl BandRing {
         turns: Turns,
     ) -> Result<BandedView, TrainError> {
         let tiles = block.lists_x * block.lists_y;
-        let words = |view: &Span| -> Result<Vec<u32>, TrainError> {
-            let bytes = gpu.memory().host(view)?;
-            Ok(bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())
-        };
-        let (v_cap, band_cap) = (self.capacities.v_cap, self.capacities.band_cap());
-        let (histogram, bands) = match (turns, &self.survey_back) {
-            (Turns::Records, Some(back)) => {
-                let survey = Survey::new(&words(back)?, tiles);
-                let bands = survey.pack(v_cap, band_cap, self.least);
-                let too_full = |TileTooFull { tile, splats }| TrainError::TileTooFull {
-                    iteration: block.iteration,
-                    column: tile % block.tiles_x,
-                    row: tile / block.tiles_x,
-                    splats,
-                    v_cap,
-                };
-                (survey.splats.clone(), bands.map_err(too_full)?)
-            }
-            _ => {
-                let histogram = words(&self.tensors.histogram_back.slice(0, 4 * u64::from(tiles)))?;
-                let bands = step::pack_bands(&histogram, band_cap, self.least);
-                (histogram, bands)
-            }
-        };
+        if turns == Turns::Records
+            && let Some(view) = self.pack_records(gpu, block, counters, 0..tiles)?
+        {
+            return Ok(view);
+        }
+        let histogram = words(gpu, &self.tensors.histogram_back.slice(0, 4 * u64::from(tiles)))?;
         Ok(BandedView {
+            bands: step::pack_bands(&histogram, self.capacities.band_cap(), self.least),
             histogram,
             visible: counters.visible,
-            bands,
         })
+    }
+
+    /// Bands of the tiles numbered `within` that take turns with the records; none where there are no programs for them.
+    ///
+    /// # Errors
+    /// [`TrainError::TileTooFull`].
+    pub(crate) fn pack_records(
+        &self,
+        gpu: &Gpu,
+        block: &StepUniforms,
+        counters: &Counters,
+        within: Range<u32>,
+    ) -> Result<Option<BandedView>, TrainError> {
+        let Some(back) = &self.survey_back else { return Ok(None) };
+        let survey = Survey::new(&words(gpu, back)?, block.lists_x * block.lists_y);
+        let (v_cap, band_cap) = (self.capacities.v_cap, self.capacities.band_cap());
+        let bands = survey.pack(within, v_cap, band_cap, self.least);
+        let too_full = |TileTooFull { tile, splats }| TrainError::TileTooFull {
+            iteration: block.iteration,
+            column: tile % block.tiles_x,
+            row: tile / block.tiles_x,
+            splats,
+            v_cap,
+        };
+        Ok(Some(BandedView {
+            bands: bands.map_err(too_full)?,
+            histogram: survey.splats,
+            visible: counters.visible,
+        }))
     }
 
     /// Submits `program` once per band, in order.
@@ -132,6 +143,12 @@ impl BandRing {
         }
         Ok(())
     }
+}
+
+/// What the host reads of a tensor of words.
+fn words(gpu: &Gpu, view: &Span) -> Result<Vec<u32>, TrainError> {
+    let bytes = gpu.memory().host(view)?;
+    Ok(bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect())
 }
 
 /// How steps run when they do not run whole.

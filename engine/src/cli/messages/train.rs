@@ -383,10 +383,22 @@ fn models() {
         StoredError::Triangles {
             path: path("runs/a/triangles.ply"),
         },
+        StoredError::TileTooFull {
+            column: 12,
+            row: 7,
+            gaussians: 90_000,
+            capacity: 65_536,
+        },
+        StoredError::HostMemory {
+            path: path("city/merged/point_cloud.ply"),
+            gaussians: 100_000_000,
+            needed_bytes: 23 << 30,
+            available_bytes: 9 << 30,
+        },
     ];
     examples.extend(wrapped!(StoredError in RunError,
         stored,
-        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews, Triangles]
+        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews, Triangles, TileTooFull, HostMemory]
     ));
     let init = vec![
         InitError::NoPoints,

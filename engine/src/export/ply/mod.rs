@@ -6,11 +6,13 @@
 
 mod comments;
 mod fuse;
+mod parts;
 mod read;
 mod summary;
 mod write;
 
 pub use fuse::{Fused, fuse};
+pub use parts::PlyParts;
 pub use read::{PlyError, read_ply};
 pub use summary::{PlySummary, Spread, summarize_ply};
 pub use write::{PlyFlavor, PlyWriter, write_ply, write_points};

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use kiln_ply::{Element, Format, Property, Reader};
@@ -110,24 +111,21 @@ fn read_file(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut open = OpenPly::open(path)?;
     let mut model = open.columns.empty_model(open.count);
     let columns = open.columns.clone();
-    open.rows(|vertex, row| {
-        columns.append(row, &mut model).map_err(|property| PlyError::NotFinite {
-            vertex,
-            property: property.name.clone(),
-        })
-    })?;
+    open.rows(|vertex, row| columns.take(vertex, row, &mut model))?;
     Ok((model, open.comments))
 }
 
 /// A file whose header has been read and whose size holds what it announces.
 pub(super) struct OpenPly {
-    reader: BufReader<File>,
+    pub(super) reader: BufReader<File>,
     pub(super) comments: PlyComments,
     pub(super) columns: Columns,
     /// Gaussians.
     pub(super) count: usize,
     /// Bytes of a vertex.
-    stride: usize,
+    pub(super) stride: usize,
+    /// Where the first vertex lies in the file.
+    pub(super) first_byte: u64,
     needed: u128,
     /// Bytes of the file.
     pub(super) size: u64,
@@ -154,7 +152,8 @@ impl OpenPly {
         let too_many = || PlyError::TooMany(vertex.count);
         let skip = i64::try_from(before).map_err(|_| too_many())?;
         let data = u128::from(vertex.count) * vertex.stride as u128;
-        let needed = u128::from(reader.offset()) + u128::from(before) + data;
+        let first_byte = reader.offset().checked_add(before).ok_or_else(too_many)?;
+        let needed = u128::from(first_byte) + data;
         if needed > u128::from(size) {
             return Err(PlyError::Truncated { needed, size });
         }
@@ -167,18 +166,28 @@ impl OpenPly {
             columns,
             count,
             stride: vertex.stride,
+            first_byte,
             needed,
             size,
         })
     }
 
     /// Passes every vertex with its number to `take`.
-    pub(super) fn rows(&mut self, mut take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>) -> Result<(), PlyError> {
+    pub(super) fn rows(&mut self, take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>) -> Result<(), PlyError> {
+        self.rows_of(0..self.count, take)
+    }
+
+    /// Passes the vertices of `range`, at whose first the reader stands, with their numbers to `take`.
+    pub(super) fn rows_of(
+        &mut self,
+        range: Range<usize>,
+        mut take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>,
+    ) -> Result<(), PlyError> {
         let (needed, size, stride) = (self.needed, self.size, self.stride);
-        let mut batch = vec![0; stride * BATCH.min(self.count)];
-        let mut done = 0;
-        while done < self.count {
-            let rows = BATCH.min(self.count - done);
+        let mut batch = vec![0; stride * BATCH.min(range.len())];
+        let mut done = range.start;
+        while done < range.end {
+            let rows = BATCH.min(range.end - done);
             let bytes = &mut batch[..rows * stride];
             self.reader.read_exact(bytes).map_err(|e| match e.kind() {
                 // the file shrank since its size was read
@@ -267,7 +276,7 @@ impl Columns {
         })
     }
 
-    fn empty_model(&self, count: usize) -> Gaussians {
+    pub(super) fn empty_model(&self, count: usize) -> Gaussians {
         Gaussians {
             sh_degree: self.sh_degree,
             means: Vec::with_capacity(count),
@@ -278,6 +287,14 @@ impl Columns {
             sh_rest: Vec::with_capacity(count * self.rest.len()),
             filter_3d: Vec::with_capacity(count),
         }
+    }
+
+    /// Puts vertex number `vertex`, whose bytes are `row`, behind those of `model`.
+    pub(super) fn take(&self, vertex: usize, row: &[u8], model: &mut Gaussians) -> Result<(), PlyError> {
+        self.append(row, model).map_err(|property| PlyError::NotFinite {
+            vertex,
+            property: property.name.clone(),
+        })
     }
 
     fn append<'a>(&'a self, row: &[u8], model: &mut Gaussians) -> Result<(), &'a Property> {
