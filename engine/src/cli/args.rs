@@ -182,7 +182,7 @@ pub(super) struct TrainArgs {
 /// Which model, shared by `eval` and `render`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArgs {
-    /// Run folder, or any 3D Gaussian Splatting PLY file; with --mesh the scene's folder, or a run on it
+    /// Run folder, project of blocks, or any 3D Gaussian Splatting PLY file; with --mesh the scene's folder, or a run on it
     #[arg(value_name = "RUN|PLY", required_unless_present = "model_path")]
     pub(super) target: Option<PathBuf>,
     /// The same as a flag; the scene is then `-s`

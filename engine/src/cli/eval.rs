@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::exit::unprinted;
 use super::request::Eval;
-use super::stored::{boxed, load, open, progress, scene};
+use super::stored::{boxed, load, news, open, scene};
 use super::{Exit, Failure, UsageError, eval_mesh};
 use crate::config::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
@@ -27,9 +27,7 @@ pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;
     let run = write.then_some(model.target.as_path());
-    let evaluated = stored
-        .evaluate(&scene, run, &mut progress(model.quiet))
-        .map_err(boxed)?;
+    let evaluated = stored.evaluate(&scene, run, &mut news(model.quiet)).map_err(boxed)?;
     for warning in &evaluated.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }

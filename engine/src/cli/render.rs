@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
 use super::request::{DrawnMesh, Model, Render, RenderViews};
-use super::stored::{boxed, load, open, open_scene, progress, scene};
+use super::stored::{boxed, load, news, open, open_scene, progress, scene};
 use super::{Exit, Failure};
 use crate::run::{Cameras, Drawn};
 
@@ -29,10 +29,10 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
     for warning in stored.warnings() {
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
-    let mut progress = progress(model.quiet);
+    let mut news = news(model.quiet);
     let paths = match layers.depth || layers.normals {
-        true => stored.render_layers(&cameras, layers, &output, &mut progress),
-        false => stored.render(&cameras, &output, &mut progress),
+        true => stored.render_layers(&cameras, layers, &output, &mut news),
+        false => stored.render(&cameras, &output, &mut news),
     }
     .map_err(boxed)?;
     print(&paths, out)

@@ -13,7 +13,7 @@ use crate::plan::{OpenDevice, open_device};
 use crate::project::ProjectFolder;
 use crate::record::events::Progress;
 use crate::record::run_folder::config_path;
-use crate::run::{Location, RunError, Stored};
+use crate::run::{Location, News, RunError, Stored};
 use crate::vk::DeviceKind;
 
 /// A model that was found, with everything needed to draw it.
@@ -240,6 +240,23 @@ pub(super) fn progress(quiet: bool) -> impl FnMut(Progress) {
             let end = if now.done == now.total { '\n' } else { '\r' };
             let _ = write!(std::io::stderr(), "{} of {} views{end}", now.done, now.total);
         }
+    }
+}
+
+/// Says what there is to say while a model is looked at.
+pub(super) fn news(quiet: bool) -> impl FnMut(News) {
+    let mut progress = progress(quiet);
+    move |news| match news {
+        News::Progress(now) => progress(now),
+        News::InParts { gaussians, at_once } if !quiet => {
+            // Losing a line of information is no reason to stop.
+            let _ = writeln!(
+                std::io::stderr(),
+                "note: of {gaussians} Gaussians the device has room for {at_once}; views are drawn in bands of tiles, each with \
+                 those that may touch it"
+            );
+        }
+        News::InParts { .. } => {}
     }
 }
 

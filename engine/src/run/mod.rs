@@ -28,5 +28,5 @@ pub use error::{DeviceLoss, RunError, StoredError};
 pub use mesh::mesh_outlook;
 pub use session::{ResumeFrom, RunEnd, RunRequest, run};
 pub use stages::{StagesOutlook, stages_outlook};
-pub use stored::{Cameras, Evaluated, Location, Stored};
+pub use stored::{Cameras, Evaluated, Location, News, Stored};
 pub use watch::device_budget;

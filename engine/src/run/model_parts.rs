@@ -17,13 +17,16 @@ pub(super) struct ModelParts {
 
 enum From {
     Memory(Gaussians),
-    File {
-        file: PlyParts,
-        /// Parts in host memory, the latest asked for last.
-        kept: VecDeque<(usize, Gaussians)>,
-        /// Most of them.
-        room: usize,
-    },
+    File(Box<Kept>),
+}
+
+/// A file with some of its parts in host memory.
+struct Kept {
+    file: PlyParts,
+    /// The latest asked for last.
+    parts: VecDeque<(usize, Gaussians)>,
+    /// Most of them.
+    room: usize,
 }
 
 /// Where the Gaussians of a part lie.
@@ -58,11 +61,11 @@ impl ModelParts {
         let part = part.map_or(PART, |part| part as usize);
         let of_part = part as u64 * Gaussians::host_bytes(file.sh_degree());
         Self {
-            from: From::File {
+            from: From::File(Box::new(Kept {
                 room: usize::try_from(bytes / of_part.max(1)).unwrap_or(usize::MAX).max(1),
-                kept: VecDeque::new(),
+                parts: VecDeque::new(),
                 file,
-            },
+            })),
             part,
         }
     }
@@ -71,7 +74,7 @@ impl ModelParts {
     pub(super) fn len(&self) -> usize {
         match &self.from {
             From::Memory(model) => model.len(),
-            From::File { file, .. } => file.len(),
+            From::File(kept) => kept.file.len(),
         }
     }
 
@@ -79,7 +82,7 @@ impl ModelParts {
     pub(super) fn sh_degree(&self) -> u32 {
         match &self.from {
             From::Memory(model) => model.sh_degree,
-            From::File { file, .. } => file.sh_degree(),
+            From::File(kept) => kept.file.sh_degree(),
         }
     }
 
@@ -107,7 +110,7 @@ impl ModelParts {
     pub(super) fn all(&self) -> Option<&Gaussians> {
         match &self.from {
             From::Memory(model) => Some(model),
-            From::File { .. } => None,
+            From::File(_) => None,
         }
     }
 
@@ -122,23 +125,9 @@ impl ModelParts {
         let range = first..(first + self.part).min(self.len()).max(first);
         match &mut self.from {
             From::Memory(model) => Ok((model, range)),
-            From::File { file, kept, room } => {
-                let found = kept.iter().position(|(part, _)| *part == index);
-                let part = match found.and_then(|at| kept.remove(at)) {
-                    Some(part) => part,
-                    None => {
-                        while kept.len() >= *room {
-                            kept.pop_front();
-                        }
-                        (index, file.read(range)?)
-                    }
-                };
-                kept.push_back(part);
-                match kept.back() {
-                    Some((_, model)) => Ok((model, 0..model.len())),
-                    // It was just put there.
-                    None => Err(PlyError::Io(std::io::ErrorKind::NotFound.into())),
-                }
+            From::File(kept) => {
+                let model = kept.part(index, range)?;
+                Ok((model, 0..model.len()))
             }
         }
     }
@@ -155,14 +144,34 @@ impl ModelParts {
                 };
                 for i in ids {
                     let Some(mean) = model.means.get(i) else { continue };
-                    for k in 0..3 {
-                        bounds.lower[k] = bounds.lower[k].min(mean[k]);
-                        bounds.upper[k] = bounds.upper[k].max(mean[k]);
+                    for ((lower, upper), at) in bounds.lower.iter_mut().zip(&mut bounds.upper).zip(mean) {
+                        (*lower, *upper) = (lower.min(*at), upper.max(*at));
                     }
                     bounds.sigma = bounds.sigma.max(sigma(model, i));
                 }
                 Ok(bounds)
             })
             .collect()
+    }
+}
+
+impl Kept {
+    /// Part `index`, which is the Gaussians numbered `range`: as it is kept, or from the file, in place of that which was asked
+    /// for longest ago.
+    fn part(&mut self, index: usize, range: Range<usize>) -> Result<&Gaussians, PlyError> {
+        let found = self.parts.iter().position(|(part, _)| *part == index);
+        let part = match found.and_then(|at| self.parts.remove(at)) {
+            Some(part) => part,
+            None => {
+                while self.parts.len() >= self.room {
+                    self.parts.pop_front();
+                }
+                (index, self.file.read(range)?)
+            }
+        };
+        self.parts.push_back(part);
+        let latest = self.parts.back().map(|(_, model)| model);
+        // It was just put there.
+        latest.ok_or_else(|| PlyError::Io(std::io::ErrorKind::NotFound.into()))
     }
 }

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use super::model_parts::sigma;
+use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::{StepUniforms, TILE_PX};
 use crate::step::Survey;
 
@@ -108,6 +110,35 @@ impl View {
             [first[axis], last[axis]] = tiles;
         }
         Some(Reach { first, last })
+    }
+
+    /// Those of the Gaussians `ids` that may touch a tile, in their order.
+    pub(super) fn reaching(&self, model: &Gaussians, ids: Range<usize>) -> Vec<(usize, Reach)> {
+        /// Gaussians that are worth a thread.
+        const PER_THREAD: usize = 1 << 13;
+        let of = |ids: Range<usize>| -> Vec<(usize, Reach)> {
+            let reach = |i: usize| {
+                let mean = model.means.get(i).copied().unwrap_or_default();
+                self.reach(mean, mean, sigma(model, i))
+            };
+            ids.filter_map(|i| reach(i).map(|reach| (i, reach))).collect()
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let per_thread = ids.len().div_ceil(threads).max(PER_THREAD);
+        if ids.len() <= per_thread {
+            return of(ids);
+        }
+        std::thread::scope(|scope| {
+            let starts = ids.clone().step_by(per_thread);
+            let parts = starts.map(|start| start..(start + per_thread).min(ids.end));
+            let threads: Vec<_> = parts.map(|part| (part.clone(), scope.spawn(|| of(part)))).collect();
+            let found = threads.into_iter().map(|(part, thread)| match thread.join() {
+                Ok(found) => found,
+                // It cannot panic; the work is done here all the same.
+                Err(_) => of(part),
+            });
+            found.flatten().collect()
+        })
     }
 
     /// A survey of nothing.

@@ -111,6 +111,20 @@ pub struct Stored<'a> {
     iteration: u32,
 }
 
+/// What is told while views are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum News {
+    /// The device has no room for the model.
+    InParts {
+        /// Its Gaussians.
+        gaussians: u64,
+        /// How many there is room for.
+        at_once: u32,
+    },
+    /// How far it is.
+    Progress(Progress),
+}
+
 /// An evaluation, and what to say about it.
 #[derive(Clone, Debug)]
 pub struct Evaluated {
@@ -250,7 +264,7 @@ impl<'a> Stored<'a> {
         mut self,
         scene: &Path,
         run: Option<&Path>,
-        progress: &mut dyn FnMut(Progress),
+        tell: &mut dyn FnMut(News),
     ) -> Result<Evaluated, RunError> {
         let (scene, refined) = self.scene(scene)?;
         self.look.near_z = self.profile.near_z(&scene);
@@ -293,10 +307,11 @@ impl<'a> Stored<'a> {
         } = self;
         let photos = (sizes_px, phase.scene.masked);
         let mut renderer = Renderer::new(open, profile, &variants, model, look, photos, weights);
+        tell_parts(u64::from(gaussians), renderer.prepare()?, tell);
         let mut pictures = PictureWriter::default();
         let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
             match (told, &folder) {
-                (Told::Progress(now), _) => progress(now),
+                (Told::Progress(now), _) => tell(News::Progress(now)),
                 (Told::View(view), Some(folder)) => {
                     pictures.give(folder, Arc::new(view))?;
                 }
@@ -326,7 +341,7 @@ impl<'a> Stored<'a> {
         mut self,
         cameras: &Cameras,
         out: &Path,
-        progress: &mut dyn FnMut(Progress),
+        tell: &mut dyn FnMut(News),
     ) -> Result<Vec<PathBuf>, RunError> {
         let (views, near_z) = self.views(cameras)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
@@ -339,8 +354,10 @@ impl<'a> Stored<'a> {
             look,
             ..
         } = self;
+        let gaussians = model.len() as u64;
         let mut renderer = Renderer::new(open, profile, &variants, model, look, (sizes_px, false), None);
-        pictures(&views, out, progress, |camera, path| {
+        tell_parts(gaussians, renderer.prepare()?, tell);
+        pictures(&views, out, &mut |now| tell(News::Progress(now)), |camera, path| {
             let image = renderer.image(camera)?;
             Picture::rendering(size_px(camera), bytemuck::cast_slice(&image), 4)?.write(path)?;
             Ok(())
@@ -357,7 +374,7 @@ impl<'a> Stored<'a> {
         cameras: &Cameras,
         layers: Layers,
         out: &Path,
-        progress: &mut dyn FnMut(Progress),
+        tell: &mut dyn FnMut(News),
     ) -> Result<Vec<PathBuf>, RunError> {
         let (views, near_z) = self.views(cameras)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
@@ -370,11 +387,11 @@ impl<'a> Stored<'a> {
             (&views, layers),
             out,
             &mut |done| {
-                progress(Progress {
+                tell(News::Progress(Progress {
                     stage: Stage::Eval,
                     done: count(done),
                     total: count(views.len()),
-                });
+                }));
             },
         )?;
         Ok(paths)
@@ -402,6 +419,12 @@ impl<'a> Stored<'a> {
             .map(|folder| job.make(self.open, plan, source, folder, tell))
             .transpose()?;
         Ok((outlook, made))
+    }
+}
+
+fn tell_parts(gaussians: u64, at_once: Option<u32>, tell: &mut dyn FnMut(News)) {
+    if let Some(at_once) = at_once {
+        tell(News::InParts { gaussians, at_once });
     }
 }
 

@@ -148,11 +148,7 @@ fn write_chunk(
     let Some(chunk) = t.chunks.get(index) else {
         return Ok(());
     };
-    let put = |planes: u32, value: &dyn Fn(usize, u32) -> f32| -> Vec<Vec<f32>> {
-        (0..planes)
-            .map(|p| ids.clone().map(|i| value(i, p)).collect())
-            .collect()
-    };
+    let put = |planes: u32, value: &(dyn Fn(usize, u32) -> f32 + Sync)| planes_of(planes, &ids, value);
     let geometry = put(layout::GEOMETRY_PLANES, &|i, p| geometry_value(model, i, p));
     write_planes(gpu, chunk, &chunk.geometry, &geometry)?;
     let colors = layout::sh_planes(model.sh_degree);
@@ -174,6 +170,37 @@ fn write_chunk(
     }
     let filter = put(1, &|i, _| model.filter_3d.get(i).copied().unwrap_or(0.0));
     write_planes(gpu, chunk, &chunk.filter_3d, &filter)
+}
+
+/// The values of Gaussians `ids`, plane by plane.
+fn planes_of(planes: u32, ids: &Range<usize>, value: &(dyn Fn(usize, u32) -> f32 + Sync)) -> Vec<Vec<f32>> {
+    /// Gaussians at a time, whose values all lie in the processor's cache.
+    const BLOCK: usize = 1024;
+    /// Gaussians that are worth a thread.
+    const PER_THREAD: usize = 1 << 16;
+    let mut filled = vec![Vec::with_capacity(ids.len()); planes as usize];
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(ids.len().div_ceil(PER_THREAD)).max(1);
+    let per_thread = filled.len().div_ceil(threads).max(1);
+    let fill = |first: usize, planes: &mut [Vec<f32>]| {
+        for start in ids.clone().step_by(BLOCK) {
+            let block = start..(start + BLOCK).min(ids.end);
+            for (plane, values) in (first as u32..).zip(&mut *planes) {
+                values.extend(block.clone().map(|i| value(i, plane)));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for (at, planes) in filled.chunks_mut(per_thread).enumerate() {
+            let fill = &fill;
+            if threads == 1 {
+                fill(at * per_thread, planes);
+            } else {
+                scope.spawn(move || fill(at * per_thread, planes));
+            }
+        }
+    });
+    filled
 }
 
 fn set_count(gpu: &mut Gpu, t: &StepTensors, gaussians: u32) -> Result<(), MemoryError> {

@@ -10,7 +10,7 @@ mod stage;
 use stage::{InParts, Stage, StagePlan};
 
 use super::evaluation::Measure;
-use super::model_parts::{Bounds, ModelParts, sigma};
+use super::model_parts::{Bounds, ModelParts};
 use super::reach::View;
 use super::{RunError, StoredError};
 use crate::config::{LpipsRange, Profile};
@@ -77,6 +77,12 @@ impl<'a> Renderer<'a> {
             intersections: None,
             weights,
         }
+    }
+
+    /// Puts the model on the device; gives how many of its Gaussians there is room for at a time, where that is not all.
+    pub(super) fn prepare(&mut self) -> Result<Option<u32>, RunError> {
+        let (stage, _) = self.stage()?;
+        Ok(stage.in_parts.as_ref().map(|parts| parts.capacity))
     }
 
     /// Draws a view: RGB and transmittance, row by row.
@@ -227,11 +233,8 @@ fn draw_in_parts(
             continue;
         }
         let (model, ids) = model.part(index)?;
-        for i in ids {
-            let mean = model.means.get(i).copied().unwrap_or_default();
-            if let Some(reach) = view.reach(mean, mean, sigma(model, i)) {
-                counts.add(&reach);
-            }
+        for (_, reach) in view.reaching(model, ids) {
+            counts.add(&reach);
         }
     }
     let tiles = 0..block.tiles_x * block.tiles_y;

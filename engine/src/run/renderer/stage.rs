@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::RunError;
-use super::super::model_parts::{Bounds, ModelParts, sigma};
+use super::super::model_parts::{Bounds, ModelParts};
 use super::super::reach::View;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights};
 use crate::gaussians::Gaussians;
@@ -190,20 +190,14 @@ impl Stage {
         for band in bands {
             let mut writer = ModelWriter::new(&mut self.gpu, &self.tensors)?;
             for (index, part) in bounds.iter().enumerate() {
-                let touches = |lower, upper, sigma| {
-                    let reach = view.reach(lower, upper, sigma);
-                    reach.is_some_and(|reach| view.touches(&reach, band))
-                };
-                if !touches(part.lower, part.upper, part.sigma) {
+                let reach = view.reach(part.lower, part.upper, part.sigma);
+                if !reach.is_some_and(|reach| view.touches(&reach, band)) {
                     continue;
                 }
                 let (model, ids) = model.part(index)?;
-                let places: Vec<usize> = ids
-                    .filter(|i| {
-                        let mean = model.means.get(*i).copied().unwrap_or_default();
-                        touches(mean, mean, sigma(model, *i))
-                    })
-                    .collect();
+                let reaching = view.reaching(model, ids).into_iter();
+                let touching = reaching.filter(|(_, reach)| view.touches(reach, band));
+                let places: Vec<usize> = touching.map(|(place, _)| place).collect();
                 writer.append(&mut self.gpu, model, &places)?;
             }
             writer.finish(&mut self.gpu)?;
