@@ -267,6 +267,7 @@ fn commands_of_other_pages_are_understood() {
                     Ok(Request::Mesh(mesh)) => mesh.model.settings,
                     Ok(Request::Render(render)) => render.model.settings,
                     Ok(Request::Split(split)) => split.settings,
+                    Ok(Request::Eval(eval)) => eval.model.settings,
                     // Nothing of them is a setting.
                     Ok(Request::Merge(_) | Request::Status(_)) => continue,
                     other => panic!("{page}:{line}: {command}: {other:?}"),
