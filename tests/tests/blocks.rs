@@ -368,7 +368,9 @@ fn blocks_are_ordinary_runs_in_any_order() {
     }
     // The whole is looked at as any model is, with the scene and the settings of the project.
     let project = scratch.join("a");
-    let evaluated: Value = serde_json::from_str(&printed(&mut kiln("eval", &project, &["--json", "-q"]))).unwrap();
+    let evaluated = printed(&mut kiln("eval", &project, &["--json", "-q", "--write"]));
+    let evaluated: Value = serde_json::from_str(&evaluated).unwrap();
+    assert_eq!(check("eval", &project.join("merged/evaluation.json")), evaluated);
     let views = evaluated["test"]["views"].as_array().unwrap();
     let held_out = texts(&json(&project.join("project.json"))["test_views"]);
     assert_eq!(views.len(), held_out.len());

@@ -219,7 +219,8 @@ pub(super) struct EvalArgs {
     /// Print the figures of every view as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Write figures and pictures into the run folder, in the place of its own evaluation
+    /// Write figures and pictures into the run folder, in the place of its own evaluation; of a project, the figures beside
+    /// the merged model
     #[arg(long, conflicts_with = "mesh")]
     pub(super) write: bool,
     /// Also hold the mesh against a truth: a mesh or points in a file, or `solids` for the synthetic scene's own

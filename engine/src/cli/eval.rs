@@ -8,6 +8,8 @@ use super::stored::{boxed, load, news, open, scene};
 use super::{Exit, Failure, UsageError, eval_mesh};
 use crate::config::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
+use crate::export::write_json;
+use crate::project::{ProjectFolder, evaluation_path};
 use crate::scene::Split;
 
 /// Evaluates and prints to `out`.
@@ -19,6 +21,7 @@ pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
         return eval_mesh::run(mesh, &request, out);
     }
     let Eval { model, json, write, .. } = request;
+    let of_project = write && ProjectFolder::is_one(&model.target);
     if write && !model.target.is_dir() {
         let shown = model.target.display().to_string();
         return Err(boxed(UsageError::WriteNeedsRun { shown }));
@@ -26,10 +29,13 @@ pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>>
     let opened = open("eval", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;
-    let run = write.then_some(model.target.as_path());
+    let run = (write && !of_project).then_some(model.target.as_path());
     let evaluated = stored.evaluate(&scene, run, &mut news(model.quiet)).map_err(boxed)?;
     for warning in &evaluated.warnings {
         let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
+    if of_project {
+        write_json(&evaluation_path(&model.target), &evaluated.file).map_err(boxed)?;
     }
     print(&evaluated.file, json, out).map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)

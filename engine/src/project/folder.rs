@@ -50,6 +50,12 @@ pub struct BlockFolder {
     pub digest: String,
 }
 
+/// Where the evaluation of a project's merged model goes.
+#[must_use]
+pub fn evaluation_path(project: &Path) -> PathBuf {
+    project.join("merged/evaluation.json")
+}
+
 /// Where a project's merged model goes unless told otherwise.
 #[must_use]
 pub fn merged_path(project: &Path) -> PathBuf {

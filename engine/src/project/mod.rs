@@ -21,7 +21,7 @@ mod status;
 mod write;
 
 pub use error::ProjectError;
-pub use folder::{BLOCKS, BlockFolder, DONE, PROJECT, ProjectFolder, merged_path};
+pub use folder::{BLOCKS, BlockFolder, DONE, PROJECT, ProjectFolder, evaluation_path, merged_path};
 pub use lock::FolderLock;
 pub use merge::{MergeReport, MergeRequest, index_path, merge};
 pub use records::{

@@ -14,7 +14,7 @@ from kiln_ray.project import ProjectError
 from kiln_ray.storage import ERRORS, Storage, is_url
 
 #: Exit codes, as far as there are equals in `kiln`.
-INTERNAL, DAMAGED, NO_DEVICE, UNABLE = 1, 4, 5, 9
+INTERNAL, USAGE, DAMAGED, NO_DEVICE, UNABLE = 1, 2, 4, 5, 9
 #: Processors of a task, where its node has that many.
 CPUS = 4.0
 
@@ -46,6 +46,10 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--work", metavar="FOLDER", help="where nodes keep projects from storage [TEMP/kiln-ray]")
     run.add_argument(
         "--merge-memory-mib", type=int, default=512, metavar="N", help="host memory of the merge, MiB [512]"
+    )
+
+    run.add_argument(
+        "--eval", action="store_true", help="evaluate the merged model, in merged/evaluation.json; in a folder"
     )
 
     push = commands.add_parser("push", help="bring a project folder and its scene into object storage")
@@ -98,7 +102,7 @@ def _push(asked: argparse.Namespace) -> int:
 
     if not is_url(asked.url):
         _say(f"error: {asked.url} is no URL; a folder is `file://` and its absolute path")
-        return 2
+        return USAGE
     sent = push(Path(asked.project), Storage.at(asked.url), _say)
     _say(f"{sent} files sent")
     sys.stdout.write(f"{asked.url}\n")
@@ -109,6 +113,9 @@ def _run(asked: argparse.Namespace) -> int:
     # Ray takes seconds to import, and a wrong project is said before.
     from kiln_ray.drive import Place
 
+    if asked.eval and is_url(asked.project):
+        _say("error: --eval wants a folder that all nodes see: from storage, photos are brought block by block")
+        return USAGE
     at = asked.project if is_url(asked.project) else str(Path(asked.project).absolute())
     place = Place(at)
     place.project()
@@ -146,7 +153,7 @@ def _run(asked: argparse.Namespace) -> int:
                 _say(f"error: {what}; `--gpus-per-task 0` trains without a GPU of Ray's")
                 return NO_DEVICE
             _say(f"{what} yet: blocks wait for one")
-        drive = Drive(place, cluster, Screen())
+        drive = Drive(place, cluster, Screen(), asked.eval)
 
         def end(_signal: int, _frame: object) -> None:
             if drive.interrupted:

@@ -71,6 +71,7 @@ class Cluster:
         self._board: Any = actor.options(scheduling_strategy=here).remote()
         # Attempts are counted by cause, which Ray does not know.
         self._train: Any = ray.remote(num_gpus=needs.gpus, num_cpus=needs.cpus, max_retries=0)(task.train)
+        self._evaluate: Any = ray.remote(num_gpus=needs.gpus, num_cpus=needs.cpus, max_retries=0)(task.evaluate)
         self._merge: Any = ray.remote(num_gpus=0, num_cpus=min(1.0, needs.cpus), max_retries=0)(task.merge)
 
     def can_start(self) -> bool:
@@ -89,6 +90,10 @@ class Cluster:
     def merge(self, attempt: int, node: str | None = None) -> Any:
         """Queues the merge."""
         return self._on(self._merge, node).remote(self._job, attempt, self._board)
+
+    def evaluate(self, attempt: int, node: str | None = None) -> Any:
+        """Queues the evaluation of the merged model."""
+        return self._on(self._evaluate, node).remote(self._job, attempt, self._board)
 
     @staticmethod
     def _on(function: Any, node: str | None) -> Any:

@@ -1,4 +1,4 @@
-"""The driver: every block until it is done, then the merge; attempts judged by how they ended."""
+"""The driver: every block until it is done, then the merge and what is asked for of it; attempts judged by how they ended."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ MOST_PAUSE_S = 60.0
 FAILED = 1
 INTERRUPTED = 130
 MERGE = "merge"
+EVALUATION = "evaluation"
 
 
 class Place:
@@ -73,13 +74,15 @@ class Place:
 class Drive:
     """A project on its way through a cluster."""
 
-    def __init__(self, place: Place, cluster: Cluster, screen: Screen) -> None:
+    def __init__(self, place: Place, cluster: Cluster, screen: Screen, evaluates: bool = False) -> None:
         self._place = place
+        #: The merged model is evaluated.
+        self._evaluates = evaluates
         self._cluster = cluster
         self._screen = screen
         self._project = place.project()
         self._rows = {name: Row(name) for name in self._project.blocks}
-        self._history: dict[str, list[Ended]] = {name: [] for name in [*self._rows, MERGE]}
+        self._history: dict[str, list[Ended]] = {name: [] for name in [*self._rows, MERGE, EVALUATION]}
         self._running: dict[Any, str] = {}
         #: Attempts that wait: when, and on which node.
         self._paused: dict[str, tuple[float, str | None]] = {}
@@ -101,6 +104,9 @@ class Drive:
         if self._code == 0 and not self.interrupted:
             self._start(MERGE, None)
             self._work()
+        if self._merged and self._evaluates and self._code == 0 and not self.interrupted:
+            self._start(EVALUATION, None)
+            self._work()
         self._tell(now=True)
         if self._code == 0 and self.interrupted:
             self._screen.say("interrupted; the same command goes on")
@@ -115,6 +121,8 @@ class Drive:
         attempt = len(self._history[name]) + 1
         if name == MERGE:
             handle = self._cluster.merge(attempt, node)
+        elif name == EVALUATION:
+            handle = self._cluster.evaluate(attempt, node)
         else:
             self._rows[name].attempts = attempt
             handle = self._cluster.train(name, attempt, node)

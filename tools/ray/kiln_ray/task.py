@@ -94,6 +94,13 @@ def merge(job: Job, attempt: int, board: Any) -> Ended:
     return _guarded(reporter, lambda: _merge(job, reporter))
 
 
+def evaluate(job: Job, attempt: int, board: Any) -> Ended:
+    """Evaluates the merged model of a project in a folder, which the figures are written to."""
+    reporter = Reporter(board, "evaluation", attempt)
+    command = [job.kiln, "eval", job.project, "-q", "--write"]
+    return _guarded(reporter, lambda: _run([*command, *device_flags(ray.get_gpu_ids())], reporter))
+
+
 def _guarded(reporter: Reporter, work: Callable[[], Ended]) -> Ended:
     if reporter.is_stopped():
         return reporter.ended(Cause.EXIT, 143, "ended before it began")

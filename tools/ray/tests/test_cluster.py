@@ -123,13 +123,17 @@ def resumed_at(run: Path) -> list[int]:
 
 def test_two_nodes_make_the_model_of_one_machine(nodes: RayCluster, kiln: str, project: Path, serial: bytes) -> None:
     command = [sys.executable, "-m", "kiln_ray", "run", str(project), "--address", nodes.address, "--kiln", kiln]
-    output = subprocess.run([*command, "--gpus-per-task", "0"], capture_output=True, text=True, timeout=WAIT_S)
+    command += ["--gpus-per-task", "0", "--eval"]
+    output = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
     assert output.returncode == 0, output.stderr
     assert output.stdout == f"{project}/merged/point_cloud.ply\n"
     assert (project / "merged/point_cloud.ply").read_bytes() == serial
     assert {row.state for row in rows(project).values()} == {"done"}
     assert {(row.iteration, row.iterations, row.attempts) for row in rows(project).values()} == {(60, 60, 1)}
     assert "b0000  done     60 of 60" in output.stderr
+    evaluation = json.loads((project / "merged/evaluation.json").read_text())
+    held_out = json.loads((project / "project.json").read_text())["test_views"]
+    assert len(evaluation["test"]["views"]) == len(held_out)
     assert len({row.node for row in rows(project).values()}) == 2
 
 

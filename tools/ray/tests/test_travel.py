@@ -121,6 +121,8 @@ def test_wrong_commands_say_what_is_wrong(project: Path, tmp_path: Path, capsys:
     assert "kiln-ray push" in capsys.readouterr().err
     assert cli.main(["push", str(project), str(tmp_path / "bucket")]) == 2
     assert "no URL" in capsys.readouterr().err
+    assert cli.main(["run", f"file://{tmp_path}/none", "--eval"]) == 2
+    assert "a folder that all nodes see" in capsys.readouterr().err
     for wrong in (["run"], ["run", "x", "--gpus-per-task", "2"], ["run", "x", "--sync-s", "0"]):
         with pytest.raises(SystemExit) as end:
             cli.main(wrong)

@@ -17,7 +17,7 @@ pub(in crate::cli) struct SplitArgs {
     #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = blocks)]
     pub(in crate::cli) blocks: Blocks,
     /// What a block trains around its core, as a part of its longer side
-    #[arg(long, value_name = "F", default_value_t = 0.15, value_parser = margin)]
+    #[arg(long, value_name = "F", default_value_t = 0.05, value_parser = margin)]
     pub(in crate::cli) margin: f64,
     /// Fewest training views of a block
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
@@ -96,7 +96,7 @@ fn count(text: &str) -> Result<u64, String> {
 
 fn margin(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|margin: &f64| (0.0..=1.0).contains(margin));
-    number.ok_or_else(|| "a number from 0 to 1 is expected, for example 0.15".to_owned())
+    number.ok_or_else(|| "a number from 0 to 1 is expected, for example 0.05".to_owned())
 }
 
 fn direction(text: &str) -> Result<[f64; 3], String> {
