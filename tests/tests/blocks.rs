@@ -100,6 +100,21 @@ fn texts(value: &Value) -> BTreeSet<String> {
         .collect()
 }
 
+/// Names of views without their endings.
+fn stems(names: &Value) -> BTreeSet<String> {
+    let stem = |name: String| Path::new(&name).file_stem().unwrap().to_str().unwrap().to_owned();
+    texts(names).into_iter().map(stem).collect()
+}
+
+/// Names of the test views of an evaluation.
+fn views_of(evaluation: &Value) -> BTreeSet<String> {
+    let views = evaluation["test"]["views"].as_array().unwrap();
+    views
+        .iter()
+        .map(|view| view["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
 /// Makes a block look trained, with a model of `count` Gaussians.
 fn pretend(project: &Path, name: &str, seed: u32, count: u32) {
     let folder = block(project, name);
@@ -137,7 +152,10 @@ fn a_split_is_planned_and_done_once() {
     let said = printed(&mut split(&runs::scene(), &project, &["--plan-only"]));
     assert!(said.starts_with("2 blocks for ") && !project.exists(), "{said}");
     printed(&mut split(&runs::scene(), &project, &[]));
-    assert_eq!(names(&project), ["blocks", "blocks.txt", "project.json"]);
+    assert_eq!(
+        names(&project),
+        ["blocks", "blocks.txt", "hold_out.txt", "project.json"]
+    );
     assert_eq!(
         fs::read_to_string(project.join("blocks.txt")).unwrap(),
         "b0000\nb0001\n"
@@ -193,7 +211,9 @@ fn a_split_is_planned_and_done_once() {
 fn what_does_not_belong_to_a_project_is_named() {
     let scratch = Scratch::new("foreign");
     let (scene, project) = (copy_of_scene(&scratch), scratch.join("project"));
-    printed(&mut split(&scene, &project, &["--set", "dataset.masks=off"]));
+    let held_out = ["--hold-out", "5"];
+    let masks_off = [&held_out[..], &["--set", "dataset.masks=off"]].concat();
+    printed(&mut split(&scene, &project, &masks_off));
     let [first, second] = ["b0000", "b0001"].map(|name| block(&project, name));
     assert!(!first.join("masks").exists());
     refused(
@@ -245,7 +265,7 @@ fn what_does_not_belong_to_a_project_is_named() {
         refused(&mut kiln("train", &first, &[]), 4, &[name, "changed after the split"]);
         fs::write(&file, before).unwrap();
     }
-    refused(&mut split(&scene, &project, &[]), 7, &["settings"]);
+    refused(&mut split(&scene, &project, &held_out), 7, &["settings"]);
 
     pretend(&project, "b0000", 1, 3000);
     pretend(&project, "b0001", 2, 3000);
@@ -275,6 +295,29 @@ fn what_does_not_belong_to_a_project_is_named() {
     assert_eq!(
         names(&project.join("merged")),
         ["point_cloud.index.json", "point_cloud.ply"]
+    );
+
+    // The whole is looked at by the views that no block trained on.
+    let evaluated = printed(&mut kiln("eval", &project, &["--json", "-q", "--write"]));
+    let evaluated: Value = serde_json::from_str(&evaluated).unwrap();
+    assert_eq!(
+        views_of(&evaluated),
+        stems(&json(&project.join("project.json"))["test_views"])
+    );
+    let unseen = json(&project.join("project.json"))["test_views"][0]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let photo = scene.join("images").join(unseen);
+    let before = fs::read(&photo).unwrap();
+    fs::write(&photo, [&before[..], b" "].concat()).unwrap();
+    refused(&mut kiln("eval", &project, &[]), 4, &["changed after the split"]);
+    fs::write(&photo, before).unwrap();
+    fs::remove_file(project.join("merged/point_cloud.ply")).unwrap();
+    printed(&mut kiln("merge", &project, &[]));
+    assert!(
+        !project.join("merged/evaluation.json").exists(),
+        "figures of another model"
     );
 
     // Again, elsewhere and in less memory: the same bytes. A damaged one is made again.
@@ -371,10 +414,9 @@ fn blocks_are_ordinary_runs_in_any_order() {
     let evaluated = printed(&mut kiln("eval", &project, &["--json", "-q", "--write"]));
     let evaluated: Value = serde_json::from_str(&evaluated).unwrap();
     assert_eq!(check("eval", &project.join("merged/evaluation.json")), evaluated);
-    let views = evaluated["test"]["views"].as_array().unwrap();
-    let held_out = texts(&json(&project.join("project.json"))["test_views"]);
-    assert_eq!(views.len(), held_out.len());
-    assert!(views.iter().all(|view| view["width"] == 40), "{evaluated}");
+    let held_out = stems(&json(&project.join("project.json"))["test_views"]);
+    assert_eq!(views_of(&evaluated), held_out);
+    assert_eq!(evaluated["test"]["views"][0]["width"], 40);
     let pictures = scratch.join("pictures");
     let shown = printed(&mut kiln("render", &project, &["-q", "-o", pictures.to_str().unwrap()]));
     assert_eq!(shown.lines().count(), held_out.len());

@@ -147,7 +147,8 @@ fn find(command: &str, model: &Model) -> Result<(Location, Inputs), Box<dyn Fail
             config: None,
             kernel_of_profile: true,
         };
-        return Ok((location, project.inputs_of_whole(&model.settings.inputs)));
+        let inputs = project.inputs_of_whole(&model.settings.inputs).map_err(boxed)?;
+        return Ok((location, inputs));
     }
     let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
     let inputs = Inputs {
@@ -200,7 +201,8 @@ fn say_device(model: &Model, open: &OpenDevice) {
     }
 }
 
-/// The profile of these inputs and its device. Without a run's settings the memory profile is that which fits the device.
+/// The profile of these inputs and its device. Without a run's settings or a named profile
+/// the memory profile is that which fits the device.
 fn open_with(
     command: &str,
     model: &Model,

@@ -1,6 +1,7 @@
 //! A project folder and the blocks in it, as they are on disk.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -8,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::records::{BlockRecord, Done, FileRecord, InputFile, ProjectRecord, TypedSetting, VERSION};
 use super::{ProjectError, SettingsRecord};
 use crate::config::{Inputs, Override};
-use crate::export::{file_digest, write_json};
+use crate::export::{file_digest, write_atomic, write_json};
 use crate::record::run_folder::{PlyKind, RunRecord, record_path};
 
 /// The index of a project.
@@ -25,7 +26,7 @@ pub(super) const LIST: &str = "blocks.txt";
 pub(super) const SETTINGS: &str = "settings";
 pub(super) const BLOCK: &str = "block.json";
 const RUN: &str = "run";
-/// Held-out views of a block.
+/// Held-out views of a block, or of the project.
 pub(super) const HOLD_OUT: &str = "hold_out.txt";
 /// Largest record that is read.
 const MOST_BYTES: u64 = 256 << 20;
@@ -209,16 +210,25 @@ impl ProjectFolder {
     /// [`ProjectError::Changed`] with the first file that changed.
     pub fn check_inputs(&self, block: &BlockFolder) -> Result<(), ProjectError> {
         check_files(&block.root, &block.record.files)?;
+        let names = block.record.train_views.iter().chain(&block.record.test_views);
+        self.check_scene(names, &block.root.join(BLOCK))
+    }
+
+    /// Refuses a scene whose model changed since the split, or a photo of `names`, which are those of the record `listed_in`.
+    fn check_scene<'n>(
+        &self,
+        mut names: impl Iterator<Item = &'n String>,
+        listed_in: &Path,
+    ) -> Result<(), ProjectError> {
         let scene = &self.record.scene;
         check_files(Path::new(&scene.sparse), &scene.model)?;
         let folder = Path::new(&scene.images);
-        let mut names = block.record.train_views.iter().chain(&block.record.test_views);
         names.try_for_each(|name| {
             let at = scene.photos.binary_search_by(|photo| photo.name.as_str().cmp(name));
             let Some(photo) = at.ok().and_then(|at| scene.photos.get(at)) else {
                 let found = format!("it names the photo {name}, which {PROJECT} does not list");
                 return Err(ProjectError::Changed {
-                    path: block.root.join(BLOCK),
+                    path: listed_in.to_owned(),
                     found,
                 });
             };
@@ -258,28 +268,54 @@ impl ProjectFolder {
         }
     }
 
-    /// Inputs of the profile by which the merged model is looked at: the project's scene and settings, and those typed over them.
-    #[must_use]
-    pub fn inputs_of_whole(&self, typed: &Inputs) -> Inputs {
-        let settings = &self.record.settings;
+    /// Inputs of the profile by which the merged model is looked at: the project's scene, held-out views and settings, and those
+    /// typed over them.
+    ///
+    /// # Errors
+    /// [`ProjectError::Changed`] when the scene is not as it was at the split, unless another place is typed for it; those of
+    /// opening a block, and of writing the list of held-out views where it is missing.
+    pub fn inputs_of_whole(&self, typed: &Inputs) -> Result<Inputs, ProjectError> {
+        let (settings, scene) = (&self.record.settings, &self.record.scene);
         let of_file = |file: &Option<InputFile>| file.as_ref().map(|file| self.input_file(file));
-        let setting = |key: &str, value: String| Override {
+        let is_typed = |key: &str| typed.overrides.iter().any(|setting| setting.key == key);
+        let mut forced = Vec::new();
+        if !is_typed("dataset.path") {
+            self.check_scene(self.record.test_views.iter(), &self.root.join(PROJECT))?;
+            forced.push(("dataset.path", quoted(&scene.path)));
+            forced.push(("dataset.images", quoted(&scene.images)));
+            let first = self.record.blocks.first();
+            if first.is_some_and(|entry| self.block(&entry.name).is_ok_and(|block| block.record.divided)) {
+                forced.push(("dataset.resolution", "1".to_owned()));
+            }
+        }
+        forced.push(("dataset.hold_out", self.hold_out()?));
+        let mut overrides = settings.overrides();
+        overrides.extend(forced.into_iter().map(|(key, value)| Override {
             key: key.to_owned(),
             value,
             flag: "the project".to_owned(),
-        };
-        let scene = &self.record.scene;
-        let mut overrides = settings.overrides();
-        overrides.push(setting("dataset.path", quoted(&scene.path)));
-        overrides.push(setting("dataset.images", quoted(&scene.images)));
+        }));
         overrides.extend(typed.overrides.iter().cloned());
-        Inputs {
+        Ok(Inputs {
             profile: typed.profile.clone().or_else(|| of_file(&settings.profile)),
             recipe: typed.recipe.clone().or_else(|| of_file(&settings.recipe)),
             file: typed.file.clone().or_else(|| of_file(&settings.file).map(Into::into)),
             overrides,
             steps_scaler: None,
+        })
+    }
+
+    /// The value of `dataset.hold_out` by which a run on the whole scene holds out what no block trains on. The list is written by
+    /// the split, and here for projects of before.
+    fn hold_out(&self) -> Result<String, ProjectError> {
+        if self.record.test_views.is_empty() {
+            return Ok("false".to_owned());
         }
+        let path = self.root.join(HOLD_OUT);
+        if !path.is_file() {
+            write_hold_out(&self.root, &self.record.test_views)?;
+        }
+        Ok(quoted(&whole(&path).display().to_string()))
     }
 
     fn input_file(&self, file: &InputFile) -> String {
@@ -316,6 +352,17 @@ impl ProjectFolder {
         };
         forced.into_iter().map(setting).collect()
     }
+}
+
+/// Writes the names of held-out views into a folder, a line each; nothing where there are none.
+pub(super) fn write_hold_out(folder: &Path, names: &[String]) -> Result<(), ProjectError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let list: String = names.iter().map(|name| format!("{name}\n")).collect();
+    Ok(write_atomic(&folder.join(HOLD_OUT), |file| {
+        file.write_all(list.as_bytes())
+    })?)
 }
 
 /// True for keys that a block sets itself.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kiln_blocks::Rect;
 use kiln_blocks::merge::{Frame, MergeError, Model, Options, Survey};
 
-use super::folder::{PROJECT, ProjectFolder, digest, merged_path, read_record};
+use super::folder::{PROJECT, ProjectFolder, digest, evaluation_path, merged_path, read_record};
 use super::lock::FolderLock;
 use super::records::{FileRecord, MergedBlock, MergedBorder, MergedChunk, MergedIndex, VERSION};
 use super::{BlockFolder, Done, ProjectError};
@@ -116,6 +116,10 @@ pub fn merge(
     let merged = survey
         .write(&mut file, &output, &scratch.path, stop)
         .map_err(of_merge)?;
+    if output == merged_path(&project.root) {
+        // Figures of another model; where there are none, or they cannot go, the merge is none the worse.
+        let _ = fs::remove_file(evaluation_path(&project.root));
+    }
     file.commit()?;
     let index = MergedIndex {
         version: VERSION,

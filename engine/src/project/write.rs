@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::folder::{
-    BLOCK, BLOCKS, HOLD_OUT, LIST, PROJECT, ProjectFolder, SETTINGS, digest, is_of_block, read_record,
+    BLOCK, BLOCKS, HOLD_OUT, LIST, PROJECT, ProjectFolder, SETTINGS, digest, is_of_block, read_record, write_hold_out,
 };
 use super::lock::FolderLock;
 use super::masks::{self, Wanted};
@@ -159,7 +159,7 @@ fn remove_unfinished(root: &Path) -> Result<(), ProjectError> {
     let mut entries = fs::read_dir(&blocks).into_iter().flatten().flatten();
     if blocks.is_dir() && entries.all(|entry| is_block(entry.path())) {
         fs::remove_dir_all(&blocks).map_err(fail(&blocks))?;
-        for path in [root.join(SETTINGS), root.join(LIST)] {
+        for path in [root.join(SETTINGS), root.join(LIST), root.join(HOLD_OUT)] {
             let removed = if path.is_dir() {
                 fs::remove_dir_all(&path)
             } else {
@@ -284,8 +284,7 @@ impl Draft {
         let mut files: Vec<Vec<String>> = vec![MODEL.map(str::to_owned).to_vec(); count];
         for (at, folder) in folders.iter().enumerate() {
             if !cut.test[at].is_empty() {
-                let list = cut.test[at].join("\n") + "\n";
-                write_atomic(&folder.join(HOLD_OUT), |file| file.write_all(list.as_bytes()))?;
+                write_hold_out(folder, &cut.test[at])?;
                 files[at].push(HOLD_OUT.to_owned());
             }
         }
@@ -361,6 +360,7 @@ impl Draft {
         let names: Vec<&str> = record.blocks.iter().map(|block| &*block.name).collect();
         let list = names.join("\n") + "\n";
         write_atomic(&self.root.join(LIST), |file| file.write_all(list.as_bytes()))?;
+        write_hold_out(&self.root, &record.test_views)?;
         // Nothing is in it any more; what stays behind is empty and hidden.
         let _ = fs::remove_dir_all(&staging);
         write_json(&self.root.join(PROJECT), &record)?;

@@ -106,8 +106,18 @@ impl ModelParts {
         Ok(false)
     }
 
+    /// All Gaussians: as far as they are in memory, or may come there.
+    pub(super) fn all(&mut self, may_read: bool) -> Result<Option<&Gaussians>, PlyError> {
+        if let (From::File(kept), true) = (&mut self.from, may_read) {
+            kept.parts.clear();
+            let all = kept.file.read(0..kept.file.len())?;
+            self.from = From::Memory(all);
+        }
+        Ok(self.in_memory_now())
+    }
+
     /// All Gaussians, when they are in memory.
-    pub(super) fn all(&self) -> Option<&Gaussians> {
+    pub(super) fn in_memory_now(&self) -> Option<&Gaussians> {
         match &self.from {
             From::Memory(model) => Some(model),
             From::File(_) => None,

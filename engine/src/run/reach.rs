@@ -33,6 +33,8 @@ pub(super) struct View {
     kernel: f64,
     near_z: f64,
     tiles: [u32; 2],
+    /// Products of the axes of the image with themselves, with that of depth, and of that with itself: 1, 0, 1 of a rotation.
+    products: [[f64; 3]; 2],
 }
 
 impl View {
@@ -40,8 +42,11 @@ impl View {
     pub(super) fn of(block: &StepUniforms) -> Self {
         let [fx, fy, cx, cy] = block.intrinsics.map(f64::from);
         let [x_least, x_most, y_least, y_most] = block.slope_limits.map(f64::from);
+        let rows = [block.view_row0, block.view_row1, block.view_row2].map(|row| row.map(f64::from));
+        let product = |a: usize, b: usize| (0..3).map(|k| rows[a][k] * rows[b][k]).sum::<f64>();
         Self {
-            rows: [block.view_row0, block.view_row1, block.view_row2].map(|row| row.map(f64::from)),
+            rows,
+            products: [0, 1].map(|axis| [product(axis, axis), product(axis, 2).abs(), product(2, 2)]),
             focal: [fx, fy],
             center: [cx, cy],
             slopes: [[x_least, x_most], [y_least, y_most]],
@@ -59,7 +64,9 @@ impl View {
         let [x, y, z] = self.rows.map(|row| {
             let at = row[3] + (0..3).map(|k| row[k] * middle[k]).sum::<f64>();
             let around = (0..3).map(|k| row[k].abs() * half[k]).sum::<f64>();
-            let around = around + 1e-6 * (at.abs() + row[3].abs());
+            // Terms may be far larger than their sum.
+            let terms = (0..3).map(|k| (row[k] * middle[k]).abs()).sum::<f64>() + row[3].abs();
+            let around = around + 1e-6 * (terms + around);
             [at - around, at + around]
         });
         if z[1] <= self.near_z {
@@ -79,7 +86,9 @@ impl View {
             let steepest = slopes.map(|slope| slope.clamp(least, most).abs());
             let steepest = steepest[0].max(steepest[1]);
             let per_unit = self.focal[axis] / z[0];
-            variance += (sigma * per_unit).powi(2) * (1.0 + steepest * steepest);
+            let [own, mixed, deep] = self.products[axis];
+            let along = own + steepest * (2.0 * mixed + steepest * deep);
+            variance += (sigma * per_unit).powi(2) * along;
             across[axis] = slopes.map(|slope| self.focal[axis] * slope + self.center[axis]);
         }
         let radius = 3.0 * variance.sqrt() * (1.0 + SLACK) + SLACK_PX;

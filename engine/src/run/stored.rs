@@ -19,7 +19,7 @@ use crate::export::{PlyComments, PlyParts, RenderMode, read_camera_path, read_ca
 use crate::gaussians::Gaussians;
 use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook};
-use crate::plan::{CLASSIC_KERNEL_SIZE, Look, OpenDevice, Pinned, available_bytes, scene_options, schedule};
+use crate::plan::{CLASSIC_KERNEL_SIZE, Faults, Look, OpenDevice, Pinned, available_bytes, scene_options, schedule};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
@@ -152,7 +152,7 @@ pub enum Cameras {
 
 impl<'a> Stored<'a> {
     /// Reads the model. What its comments do not say is taken from `profile` for models with a 3D filter; others
-    /// are drawn as plain 3D Gaussian Splatting does. A PLY file that more than half of the host's memory is needed for stays
+    /// are drawn as plain 3D Gaussian Splatting does. A PLY file that more than half of the free host memory is needed for stays
     /// where it is and is read in parts. The near plane is that of the profile, else of the scene that views
     /// are of, else [`DEFAULT_NEAR_Z`].
     ///
@@ -235,16 +235,6 @@ impl<'a> Stored<'a> {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.pinned.warnings
-    }
-
-    /// All Gaussians, in host memory.
-    fn whole(&self) -> Result<&Gaussians, StoredError> {
-        self.model.all().ok_or_else(|| StoredError::HostMemory {
-            path: self.path.clone(),
-            gaussians: self.model.len() as u64,
-            needed_bytes: self.model.host_bytes(),
-            available_bytes: available_bytes().unwrap_or(0),
-        })
     }
 
     /// The views to draw, and the near plane of the scene that they are of, unless the profile has one.
@@ -378,11 +368,12 @@ impl<'a> Stored<'a> {
     ) -> Result<Vec<PathBuf>, RunError> {
         let (views, near_z) = self.views(cameras)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
+        let model = whole(&mut self.model, &self.path, &self.open.faults)?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let paths = mesh::draw(
             self.open,
             &self.pinned.variants,
-            (self.profile, self.whole()?, self.look),
+            (self.profile, model, self.look),
             device_budget(self.open, self.profile),
             (&views, layers),
             out,
@@ -410,7 +401,8 @@ impl<'a> Stored<'a> {
     ) -> Result<(MeshOutlook, Option<Made>), RunError> {
         let (scene, _) = self.scene(scene)?;
         self.look.near_z = self.profile.near_z(&scene);
-        let job = MeshJob::new(self.profile, self.whole()?, self.look, &scene);
+        let model = whole(&mut self.model, &self.path, &self.open.faults)?;
+        let job = MeshJob::new(self.profile, model, self.look, &scene);
         let budget = device_budget(self.open, self.profile);
         let limits = Gpu::limits(&self.open.device);
         let plan = job.plan(&self.pinned.variants, budget, limits, &self.open.faults)?;
@@ -420,6 +412,28 @@ impl<'a> Stored<'a> {
             .transpose()?;
         Ok((outlook, made))
     }
+}
+
+/// All Gaussians, in host memory.
+fn whole<'m>(model: &'m mut ModelParts, path: &Path, faults: &Faults) -> Result<&'m Gaussians, RunError> {
+    let (gaussians, needed_bytes) = (model.len() as u64, model.host_bytes());
+    let available = host_room(faults);
+    let fits = available.is_none_or(|bytes| needed_bytes <= bytes);
+    match model.all(fits)? {
+        Some(all) => Ok(all),
+        None => Err(StoredError::HostMemory {
+            path: path.to_owned(),
+            gaussians,
+            needed_bytes,
+            available_bytes: available.unwrap_or(0),
+        }
+        .into()),
+    }
+}
+
+/// Host memory that there is.
+fn host_room(faults: &Faults) -> Option<u64> {
+    faults.host_mib.map(|mib| u64::from(mib) << 20).or_else(available_bytes)
 }
 
 fn tell_parts(gaussians: u64, at_once: Option<u32>, tell: &mut dyn FnMut(News)) {
@@ -432,9 +446,7 @@ fn tell_parts(gaussians: u64, at_once: Option<u32>, tell: &mut dyn FnMut(News)) 
 /// is in its header.
 fn read_parts(location: &Location, open: &OpenDevice) -> Result<(ModelParts, PlyComments), RunError> {
     let (path, faults) = (&location.ply, &open.faults);
-    let room = faults.host_mib.map(|mib| u64::from(mib) << 20);
-    let room = room.or_else(|| available_bytes().map(|bytes| bytes / 2));
-    if let Some(room) = room
+    if let Some(room) = host_room(faults).map(|bytes| bytes / 2)
         // Other files of Gaussians are told apart, and what is wrong with a file is told, below.
         && let Ok(file) = PlyParts::open(path)
         && file.len() as u64 * Gaussians::host_bytes(file.sh_degree()) > room

@@ -28,7 +28,8 @@ pub fn write_model(gpu: &mut Gpu, t: &StepTensors, model: &Gaussians) -> Result<
     set_count(gpu, t, n)
 }
 
-/// Writes a model whose Gaussians come in parts: as [`write_model`] writes them all, with host memory for one chunk.
+/// Writes a model whose Gaussians come in parts: as [`write_model`] writes them all where they are stored as f32, with host
+/// memory for one chunk.
 pub struct ModelWriter<'a> {
     tensors: &'a StepTensors,
     /// Of the chunk in hand.
@@ -76,14 +77,13 @@ impl<'a> ModelWriter<'a> {
         Ok(())
     }
 
-    /// Writes what is left and sets the count; gives it.
+    /// Writes what is left and sets the count.
     ///
     /// # Errors
     /// [`MemoryError::Vulkan`].
-    pub fn finish(mut self, gpu: &mut Gpu) -> Result<u32, MemoryError> {
+    pub fn finish(mut self, gpu: &mut Gpu) -> Result<(), MemoryError> {
         self.flush(gpu)?;
-        set_count(gpu, self.tensors, self.gaussians)?;
-        Ok(self.gaussians)
+        set_count(gpu, self.tensors, self.gaussians)
     }
 
     fn flush(&mut self, gpu: &mut Gpu) -> Result<(), MemoryError> {
@@ -178,7 +178,7 @@ fn planes_of(planes: u32, ids: &Range<usize>, value: &(dyn Fn(usize, u32) -> f32
     const BLOCK: usize = 1024;
     /// Gaussians that are worth a thread.
     const PER_THREAD: usize = 1 << 16;
-    let mut filled = vec![Vec::with_capacity(ids.len()); planes as usize];
+    let mut filled: Vec<Vec<f32>> = (0..planes).map(|_| Vec::with_capacity(ids.len())).collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.min(ids.len().div_ceil(PER_THREAD)).max(1);
     let per_thread = filled.len().div_ceil(threads).max(1);

@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
@@ -97,8 +98,16 @@ def merge(job: Job, attempt: int, board: Any) -> Ended:
 def evaluate(job: Job, attempt: int, board: Any) -> Ended:
     """Evaluates the merged model of a project in a folder, which the figures are written to."""
     reporter = Reporter(board, "evaluation", attempt)
-    command = [job.kiln, "eval", job.project, "-q", "--write"]
-    return _guarded(reporter, lambda: _run([*command, *device_flags(ray.get_gpu_ids())], reporter))
+
+    def work() -> Ended:
+        command = [job.kiln, "eval", job.project, "-q", "--write"]
+        ended = _run([*command, *device_flags(ray.get_gpu_ids())], reporter)
+        # It has nothing to save, and ends by the signal itself.
+        if ended.code == -signal.SIGTERM and reporter.is_stopped():
+            return reporter.ended(Cause.EXIT, 143, "ended before it was done")
+        return ended
+
+    return _guarded(reporter, work)
 
 
 def _guarded(reporter: Reporter, work: Callable[[], Ended]) -> Ended:

@@ -45,6 +45,8 @@ pub(super) struct Renderer<'a> {
     masked: bool,
     /// Intersections there must be room for, when the guess was too small.
     intersections: Option<u32>,
+    /// A view has more of them than a binding.
+    only_parts: bool,
     /// Not on the device yet.
     weights: Option<LpipsWeights>,
 }
@@ -75,6 +77,7 @@ impl<'a> Renderer<'a> {
             sizes_px,
             masked,
             intersections: None,
+            only_parts: false,
             weights,
         }
     }
@@ -82,7 +85,8 @@ impl<'a> Renderer<'a> {
     /// Puts the model on the device; gives how many of its Gaussians there is room for at a time, where that is not all.
     pub(super) fn prepare(&mut self) -> Result<Option<u32>, RunError> {
         let (stage, _) = self.stage()?;
-        Ok(stage.in_parts.as_ref().map(|parts| parts.capacity))
+        let at_once = stage.in_parts.as_ref().map(|parts| parts.capacity);
+        Ok(at_once.filter(|room| (*room as usize) < self.model.len()))
     }
 
     /// Draws a view: RGB and transmittance, row by row.
@@ -116,7 +120,7 @@ impl<'a> Renderer<'a> {
             let wanted = counters.intersections_wanted;
             // An eighth more, so that views only a little heavier need no plan of their own.
             self.intersections = Some(wanted.saturating_add(wanted / 8));
-            if stall != Stall::Intersections || self.capacities().i_cap < wanted {
+            if stall != Stall::Intersections {
                 return Err(TrainError::Stalled {
                     counters: Box::new(counters),
                     v_cap: planned.v_cap,
@@ -124,6 +128,7 @@ impl<'a> Renderer<'a> {
                 }
                 .into());
             }
+            self.only_parts = self.capacities().i_cap < wanted;
             // The old plan is given back first: both need not fit together.
             let old = self.stage.take();
             self.weights = old.and_then(|stage| stage.lpips).map(Lpips::into_weights);
@@ -143,7 +148,7 @@ impl<'a> Renderer<'a> {
         let cap = self.profile.memory.cap_gib.map(crate::plan::gib_to_bytes);
         let cap_bytes = Budget::of_device(&self.open.device, cap).cap_bytes;
         let forced = self.open.faults.resident;
-        if let (None, Some(model)) = (forced, self.model.all()) {
+        if let (None, false, Some(model)) = (forced, self.only_parts, self.model.in_memory_now()) {
             let whole = self.plan(&self.capacities(), false)?;
             if whole.fits(self.open, cap_bytes) {
                 let mut stage = whole.commit(self.open, cap_bytes, self.weights.take())?;
@@ -170,9 +175,13 @@ impl<'a> Renderer<'a> {
     /// Gaussians that there is room for, to a sixteenth; the fewest that a plan can have where not even those fit.
     fn most(&self, cap_bytes: u64) -> Result<u32, RunError> {
         let (mut low, mut high) = (LEAST, u32::try_from(self.model.len()).unwrap_or(u32::MAX));
+        let fits = |n| Ok::<_, RunError>(self.plan(&self.capacities_of(n), true)?.fits(self.open, cap_bytes));
+        if high <= low || fits(high)? {
+            return Ok(high.max(low));
+        }
         while high.saturating_sub(low) > low / 16 {
             let middle = low + (high - low) / 2;
-            match self.plan(&self.capacities_of(middle), true)?.fits(self.open, cap_bytes) {
+            match fits(middle)? {
                 true => low = middle,
                 false => high = middle - 1,
             }

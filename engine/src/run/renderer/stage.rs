@@ -224,21 +224,29 @@ impl Stage {
         };
         let forward = self.jobs.need(part(Part::Forward)).map_err(TrainError::from)?;
         ring.submit(&mut self.gpu, forward, &view.bands)?;
+        // The next Gaussians begin with cleared counters.
+        let counters: Vec<Counters> = self.gpu.read(&self.tensors.shared.counters, 1)?;
+        counters.first().map_or(Ok(()), |counters| self.whole(counters))?;
         Ok(view.histogram)
+    }
+
+    /// Refuses what stalled in a band.
+    fn whole(&self, counters: &Counters) -> Result<(), RunError> {
+        if counters.stall().is_none() {
+            return Ok(());
+        }
+        Err(TrainError::Stalled {
+            counters: Box::new(*counters),
+            v_cap: self.tensors.capacities.v_cap,
+            i_cap: self.tensors.capacities.i_cap,
+        }
+        .into())
     }
 
     /// Measures the view that was drawn in bands.
     fn measure(&mut self, block: &StepUniforms, keep_image: bool, histogram: Vec<u32>) -> Result<ViewSums, RunError> {
         self.run_job(Job::Band(Terms::Image, Turns::Records, Part::Metrics))?;
-        let counters = self.status()?;
-        if counters.stall().is_some() {
-            return Err(TrainError::Stalled {
-                counters: Box::new(counters),
-                v_cap: self.tensors.capacities.v_cap,
-                i_cap: self.tensors.capacities.i_cap,
-            }
-            .into());
-        }
+        self.whole(&self.status()?)?;
         Ok(self
             .readback
             .read(self.gpu.memory(), block, keep_image, Some(histogram))?)
