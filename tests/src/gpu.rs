@@ -50,13 +50,23 @@ pub fn take_turn() {
     });
 }
 
-/// Opens the first device with the validation layer on, after [`take_turn`].
+/// The device that tests of a program have in turn.
+static DEVICE: Mutex<Option<Arc<vk::Device>>> = Mutex::new(None);
+
+/// The first device with the validation layer on, after [`take_turn`]. Tests of a program share it, for their pipelines are made
+/// once: most of what a small test takes. One that the layer complained about is not used again.
 ///
 /// # Panics
 /// Without a Vulkan driver or without the layer: these tests prove nothing on a machine without a device.
 #[must_use]
 pub fn open() -> Arc<vk::Device> {
     take_turn();
+    let mut shared = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    let sound = shared.take().filter(|device| messages(device).is_empty());
+    shared.insert(sound.unwrap_or_else(open_first)).clone()
+}
+
+fn open_first() -> Arc<vk::Device> {
     let instance =
         Arc::new(Instance::new(Validation::Synchronization).expect("Vulkan with the Khronos validation layer"));
     let caps = instance.devices().expect("list of devices");
@@ -67,12 +77,16 @@ pub fn open() -> Arc<vk::Device> {
     vk::Device::open(&instance, caps).expect("the device opens")
 }
 
+fn messages(device: &vk::Device) -> Vec<String> {
+    device.instance().validation().expect("validation is on").messages()
+}
+
 /// Stops when the validation layer had anything to say.
 ///
 /// # Panics
 /// With the messages.
 pub fn assert_valid(device: &vk::Device) {
-    let messages = device.instance().validation().expect("validation is on").messages();
+    let messages = messages(device);
     assert!(messages.is_empty(), "validation:\n{}", messages.join("\n"));
 }
 

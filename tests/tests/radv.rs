@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kiln::kernels::views::Reduction;
 use kiln::program::Command;
-use kiln::vk::{PipelineCache, Tier};
+use kiln::vk::Tier;
 use kiln_tests::child::{role, run};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::programs;
@@ -26,7 +26,6 @@ fn compile_all() {
     assert!(device.caps().name.contains("Null hardware"), "{}", device.caps().name);
     device.keep_statistics();
     // Such a device has no memory, so nothing is allocated or recorded: only the compiler works.
-    let pipelines = PipelineCache::default();
     let lists = programs::all();
     // No driver has to bear what its device does not offer.
     let offered = |reduction: Reduction| reduction != Reduction::Atomic || device.caps().float_atomics;
@@ -42,7 +41,7 @@ fn compile_all() {
     for (reduction, command) in passes {
         if let Command::Dispatch(pass) = command {
             let push = u32::try_from(pass.push.len()).unwrap();
-            let pipeline = pipelines.get(&device, pass.shader, &pass.spec, push).unwrap();
+            let pipeline = device.pipeline(pass.shader, &pass.spec, push).unwrap();
             let told = pipeline.statistics(&device).unwrap();
             let spilled = told.iter().find(|s| s.name == "Spilled VGPRs").unwrap();
             // Kernels of eight lanes a tile are for CPU drivers alone.
@@ -58,7 +57,7 @@ fn compile_all() {
     let tier = device.caps().tier();
     println!("every pass compiles for {}, {tier:?}", device.caps().name);
     // Mesa 22.3 crashes when it takes such a device down.
-    std::mem::forget((pipelines, device));
+    std::mem::forget(device);
 }
 
 #[test]

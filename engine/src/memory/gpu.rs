@@ -1,10 +1,10 @@
-//! A device with its queue, pipelines and committed memory: what the stages of a run share.
+//! A device with its queue and committed memory: what the stages of a run share.
 
 use std::sync::Arc;
 
 use super::{GuardBands, Layout, Memory, MemoryError, Plan, PlanLimits};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
-use crate::vk::{CompiledProgram, Device, PipelineCache, Queue, RecordOptions, Ticket};
+use crate::vk::{CompiledProgram, Device, Queue, RecordOptions, Ticket};
 
 /// Bytes of the transfer window used outside the step (loading, saving, tests).
 pub const TRANSFER_BYTES: u64 = 8 << 20;
@@ -16,7 +16,6 @@ const BLOCK_BYTES: u64 = 1 << 30;
 pub struct Gpu {
     // Field order is drop order: programs and queue before memory, memory before the device.
     queue: Queue,
-    pipelines: PipelineCache,
     memory: Memory,
     upload: Span,
     readback: Span,
@@ -55,7 +54,6 @@ impl Gpu {
         let memory = Memory::commit(device, table, plan, cap_bytes)?;
         let mut gpu = Self {
             queue: Queue::new(device)?,
-            pipelines: PipelineCache::default(),
             memory,
             upload,
             readback,
@@ -147,7 +145,6 @@ impl Gpu {
     pub fn compile(&self, program: &Program, options: RecordOptions) -> Result<CompiledProgram, MemoryError> {
         Ok(CompiledProgram::new(
             &self.device,
-            &self.pipelines,
             &self.memory,
             program,
             options,

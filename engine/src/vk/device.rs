@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use ash::vk;
 
+use super::pipeline::PipelineCache;
 use super::{BlockRounding, Caps, Instance, VkError};
 
 /// A logical device. Everything made from it keeps it alive.
@@ -15,6 +16,7 @@ pub struct Device {
     queue: vk::Queue,
     queue_family: u32,
     block_rounding: BlockRounding,
+    pipelines: PipelineCache,
     allocations: AtomicU64,
     recordings: AtomicU64,
     /// Calls that may find no memory, and the one of them that is told so.
@@ -131,6 +133,7 @@ impl Device {
             queue,
             queue_family,
             block_rounding: BlockRounding::NONE,
+            pipelines: PipelineCache::default(),
             allocations: AtomicU64::new(0),
             recordings: AtomicU64::new(0),
             attempts: AtomicU64::new(0),
@@ -307,6 +310,10 @@ impl Device {
         &self.raw
     }
 
+    pub(super) fn pipelines(&self) -> &PipelineCache {
+        &self.pipelines
+    }
+
     pub(super) fn queue(&self) -> vk::Queue {
         self.queue
     }
@@ -337,9 +344,10 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: every object made from the device holds an `Arc` to it, so none is left.
+        // SAFETY: whatever uses objects of the device holds an `Arc` to it, so none is in use.
         unsafe {
             let _ = self.raw.device_wait_idle();
+            self.pipelines.destroy(&self.raw, |_| true);
             self.raw.destroy_device(None);
         }
     }

@@ -35,7 +35,7 @@ pub use hazard::Hazard;
 pub use instance::{Instance, Validation, ValidationReport};
 pub use markers::Markers;
 pub use nvml::{GpuSample, Nvml, Throttle};
-pub use pipeline::{LOCKSTEP, Pipeline, PipelineCache, PipelineKey};
+pub use pipeline::{LOCKSTEP, Pipeline};
 pub use program::{CompiledProgram, Place, RecordOptions, Resolver};
 pub use progress::{Progress, Pulse};
 pub use queue::{Queue, Ticket};

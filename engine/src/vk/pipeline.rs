@@ -1,8 +1,11 @@
-//! Compute pipelines, cached by shader and specialisation.
+//! Compute pipelines, made once for each device, shader and specialisation.
+//!
+//! Promises: programs that are compiled later on the same device (another stage of a run, an evaluation) find the pipelines of
+//! those before them. Pipelines are destroyed with their device, or by [`Device::forget_pipelines`] when nothing uses them.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
@@ -14,32 +17,39 @@ const ENTRY: &CStr = c"main";
 /// side, 0 elsewhere.
 pub const LOCKSTEP: u32 = 31;
 
-/// What makes two pipelines the same.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PipelineKey {
+/// What makes two pipelines of a device the same.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct PipelineKey {
     /// Shader name with its variant suffix.
-    pub shader: &'static str,
+    shader: &'static str,
     /// Specialisation constants 0, 1, 2, ...
-    pub spec: Vec<u32>,
+    spec: Vec<u32>,
 }
 
-/// A compute pipeline with its layouts.
+/// A compute pipeline with its layouts. Whoever uses it keeps its device alive.
 pub struct Pipeline {
-    device: Arc<Device>,
     pub(super) raw: vk::Pipeline,
     pub(super) layout: vk::PipelineLayout,
     pub(super) set_layout: vk::DescriptorSetLayout,
 }
 
 impl Pipeline {
-    fn new(device: &Arc<Device>, shader: &Shader, spec: &[u32], push_bytes: u32) -> Result<Self, VkError> {
-        let raw = device.raw();
+    fn new(device: &Device, shader: &Shader, spec: &[u32], push_bytes: u32) -> Result<Self, VkError> {
         let mut pipeline = Self {
-            device: device.clone(),
             raw: vk::Pipeline::null(),
             layout: vk::PipelineLayout::null(),
             set_layout: vk::DescriptorSetLayout::null(),
         };
+        let made = pipeline.make(device, shader, spec, push_bytes);
+        if made.is_err() {
+            // SAFETY: nobody has seen it.
+            unsafe { pipeline.destroy(device.raw()) };
+        }
+        made.map(|()| pipeline)
+    }
+
+    fn make(&mut self, device: &Device, shader: &Shader, spec: &[u32], push_bytes: u32) -> Result<(), VkError> {
+        let raw = device.raw();
         let bindings: Vec<_> = (0u32..)
             .zip(shader.bindings)
             .map(|(index, _)| {
@@ -53,9 +63,9 @@ impl Pipeline {
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         device.attempt("vkCreateDescriptorSetLayout")?;
         // SAFETY: `info` lives through the call.
-        pipeline.set_layout = unsafe { raw.create_descriptor_set_layout(&info, None) }
+        self.set_layout = unsafe { raw.create_descriptor_set_layout(&info, None) }
             .map_err(VkError::call("vkCreateDescriptorSetLayout"))?;
-        let set_layouts = [pipeline.set_layout];
+        let set_layouts = [self.set_layout];
         let ranges = [vk::PushConstantRange::default()
             .stage_flags(vk::ShaderStageFlags::COMPUTE)
             .size(push_bytes)];
@@ -65,7 +75,7 @@ impl Pipeline {
         }
         device.attempt("vkCreatePipelineLayout")?;
         // SAFETY: `info` lives through the call.
-        pipeline.layout =
+        self.layout =
             unsafe { raw.create_pipeline_layout(&info, None) }.map_err(VkError::call("vkCreatePipelineLayout"))?;
         let code = ash::util::read_spv(&mut std::io::Cursor::new(shader.spirv)).map_err(|e| VkError::Unsupported {
             device: shader.name.to_owned(),
@@ -107,59 +117,81 @@ impl Pipeline {
         let infos = [vk::ComputePipelineCreateInfo::default()
             .flags(flags)
             .stage(stage)
-            .layout(pipeline.layout)];
+            .layout(self.layout)];
         let attempted = device.attempt("vkCreateComputePipelines");
         // SAFETY: module, layout and specialisation data live through the call.
         let made = attempted.map(|()| unsafe { raw.create_compute_pipelines(vk::PipelineCache::null(), &infos, None) });
         // SAFETY: the module is no longer needed once the pipeline is made.
         unsafe { raw.destroy_shader_module(module, None) };
-        pipeline.raw = match made? {
+        self.raw = match made? {
             Ok(list) => list.first().copied().unwrap_or_default(),
             Err((_, result)) => return Err(VkError::call("vkCreateComputePipelines")(result)),
         };
-        Ok(pipeline)
+        Ok(())
     }
-}
 
-impl Drop for Pipeline {
-    fn drop(&mut self) {
-        // SAFETY: compiled programs hold an `Arc` to their pipelines and wait for the device before dropping.
+    /// # Safety
+    /// `raw` is the device that made it, and no recording that may still run uses it.
+    unsafe fn destroy(&self, raw: &ash::Device) {
+        // SAFETY: as above; what was not made is null, which Vulkan ignores.
         unsafe {
-            self.device.raw().destroy_pipeline(self.raw, None);
-            self.device.raw().destroy_pipeline_layout(self.layout, None);
-            self.device.raw().destroy_descriptor_set_layout(self.set_layout, None);
+            raw.destroy_pipeline(self.raw, None);
+            raw.destroy_pipeline_layout(self.layout, None);
+            raw.destroy_descriptor_set_layout(self.set_layout, None);
         }
     }
 }
 
-/// All pipelines made so far.
+/// All pipelines of a device.
 #[derive(Default)]
-pub struct PipelineCache {
+pub(super) struct PipelineCache {
     made: Mutex<BTreeMap<PipelineKey, Arc<Pipeline>>>,
 }
 
 impl PipelineCache {
-    /// The pipeline of `shader` with `spec`, made on first use.
+    fn made(&self) -> MutexGuard<'_, BTreeMap<PipelineKey, Arc<Pipeline>>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// # Safety
+    /// `raw` is the device that made them, and nothing that runs on it uses those of which `which` says yes.
+    pub(super) unsafe fn destroy(&self, raw: &ash::Device, which: impl Fn(&Arc<Pipeline>) -> bool) {
+        self.made().retain(|_, pipeline| {
+            let goes = which(pipeline);
+            if goes {
+                // SAFETY: as above.
+                unsafe { pipeline.destroy(raw) };
+            }
+            !goes
+        });
+    }
+}
+
+impl Device {
+    /// The pipeline of `shader` with `spec` and `push` bytes of push constants, made on first use.
     ///
     /// # Errors
     /// [`VkError::Call`] when the driver's compiler refuses the shader.
-    pub fn get(
-        &self,
-        device: &Arc<Device>,
-        shader: &Shader,
-        spec: &[u32],
-        push: u32,
-    ) -> Result<Arc<Pipeline>, VkError> {
+    pub fn pipeline(&self, shader: &Shader, spec: &[u32], push: u32) -> Result<Arc<Pipeline>, VkError> {
         let key = PipelineKey {
             shader: shader.name,
             spec: spec.to_vec(),
         };
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.pipelines().made();
         if let Some(pipeline) = made.get(&key) {
             return Ok(pipeline.clone());
         }
-        let pipeline = Arc::new(Pipeline::new(device, shader, spec, push)?);
+        let pipeline = Arc::new(Pipeline::new(self, shader, spec, push)?);
         made.insert(key, pipeline.clone());
         Ok(pipeline)
+    }
+
+    /// Destroys all pipelines that no program has.
+    pub fn forget_pipelines(&self) {
+        // SAFETY: programs keep theirs until what they submitted is done, and no other gets one meanwhile: the list is locked.
+        unsafe {
+            self.pipelines()
+                .destroy(self.raw(), |pipeline| Arc::strong_count(pipeline) == 1)
+        };
     }
 }

@@ -11,7 +11,6 @@ use ash::vk;
 use super::cuts::Cuts;
 use super::fence::Fence;
 use super::hazards::{self, Touch};
-use super::pipeline::PipelineCache;
 use super::recording::{Recording, Script};
 use super::timestamps::Timestamps;
 use super::{Block, Device, Markers, PassTime, Pipeline, Queue, Ticket, VkError};
@@ -144,7 +143,6 @@ impl CompiledProgram {
     /// [`VkError`] when the driver refuses a pipeline, a descriptor pool or a recording.
     pub fn new(
         device: &Arc<Device>,
-        pipelines: &PipelineCache,
         memory: &dyn Resolver,
         program: &Program,
         options: RecordOptions,
@@ -179,7 +177,7 @@ impl CompiledProgram {
         // SAFETY: `info` lives through the call.
         compiled.pool =
             unsafe { raw.create_command_pool(&info, None) }.map_err(VkError::call("vkCreateCommandPool"))?;
-        compiled.script.steps = compiled.compile_steps(pipelines, memory, program)?;
+        compiled.script.steps = compiled.compile_steps(memory, program)?;
         let place = |view: &Span| memory.place(view);
         let touches: Vec<Vec<Touch>> = program
             .commands
@@ -301,12 +299,7 @@ impl CompiledProgram {
         self.barriers
     }
 
-    fn compile_steps(
-        &mut self,
-        pipelines: &PipelineCache,
-        memory: &dyn Resolver,
-        program: &Program,
-    ) -> Result<Vec<Step>, VkError> {
+    fn compile_steps(&mut self, memory: &dyn Resolver, program: &Program) -> Result<Vec<Step>, VkError> {
         let raw = self.device.raw();
         let passes = program
             .commands
@@ -365,7 +358,7 @@ impl CompiledProgram {
                 }
                 Command::Dispatch(pass) => {
                     let push = u32::try_from(pass.push.len()).unwrap_or(u32::MAX);
-                    let pipeline = pipelines.get(&self.device, pass.shader, &pass.spec, push)?;
+                    let pipeline = self.device.pipeline(pass.shader, &pass.spec, push)?;
                     let layouts = [pipeline.set_layout];
                     let info = vk::DescriptorSetAllocateInfo::default()
                         .descriptor_pool(self.descriptors)

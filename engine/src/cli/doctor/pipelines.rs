@@ -9,7 +9,7 @@ use crate::config::{Inputs, resolve};
 use crate::plan::{Faults, step_extras, variants_for};
 use crate::program::{Command, Program, TensorTable};
 use crate::step::{Capacities, ResidentImages, StepTensors, train_step};
-use crate::vk::{Caps, Device, Instance, PipelineCache, Validation};
+use crate::vk::{Caps, Device, Instance, Validation};
 
 /// Prints one line a pass for every device: the driver's numbers by its own names.
 ///
@@ -57,14 +57,14 @@ fn program(caps: &Caps) -> Result<Program, Box<dyn Error>> {
 fn lines(instance: &Arc<Instance>, caps: Caps) -> Result<Vec<String>, Box<dyn Error>> {
     let device = Device::open(instance, caps)?;
     device.keep_statistics();
-    let (pipelines, mut seen, mut lines) = (PipelineCache::default(), BTreeSet::new(), Vec::new());
+    let (mut seen, mut lines) = (BTreeSet::new(), Vec::new());
     for command in &program(device.caps())?.commands {
         let Command::Dispatch(pass) = command else { continue };
         if !seen.insert((pass.shader.name, pass.spec.clone())) {
             continue;
         }
         let push = u32::try_from(pass.push.len()).unwrap_or(u32::MAX);
-        let pipeline = pipelines.get(&device, pass.shader, &pass.spec, push)?;
+        let pipeline = device.pipeline(pass.shader, &pass.spec, push)?;
         let told = pipeline.statistics(&device)?;
         let told: Vec<String> = told.iter().map(|s| format!("{} {}", s.name, s.value)).collect();
         if !told.is_empty() {
@@ -72,6 +72,6 @@ fn lines(instance: &Arc<Instance>, caps: Caps) -> Result<Vec<String>, Box<dyn Er
         }
     }
     // The process is about to end, and drivers that make up a device for a card that is not there crash when it is taken down.
-    std::mem::forget((pipelines, device));
+    std::mem::forget(device);
     Ok(lines)
 }
