@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use kiln::config::Validation;
-use kiln::plan::open_device;
+use kiln::config::{Profile, Validation};
+use kiln::plan::{Faults, OpenDevice, open_device};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunEnd, RunError, RunRequest, run};
+use kiln::vk::{Device, Tier};
 use serde_json::Value;
 
 use crate::gpu;
@@ -136,18 +137,46 @@ pub fn train_scene(
 ) -> Result<(RunEnd, u64), RunError> {
     gpu::take_turn();
     let Setup { profile, faults } = setup;
-    let open = open_device(&profile, faults).expect("a Vulkan device; install a driver, for example Mesa's lavapipe");
-    let device = open.device.clone();
-    let validated = profile.diagnose.validation != Validation::Off;
+    let (validation, portable) = (profile.diagnose.validation, faults.portable);
+    let open = open(&profile, faults);
+    let (device, tier) = (open.device.clone(), open.tier);
+    let allocations = device.allocations();
+    let chosen = profile.device.select.is_some();
     let request = RunRequest {
         resume,
         ..RunRequest::new(profile, open, scene)
     };
     let end = run(request, interrupt)?;
-    if validated {
+    if validation != Validation::Off {
         gpu::assert_valid(&device);
     }
-    Ok((end, device.allocations()))
+    let allocations = device.allocations() - allocations;
+    if !chosen {
+        opened().push((validation, portable, tier, device));
+    }
+    Ok((end, allocations))
+}
+
+/// Devices of runs that ended well, by validation and whether they are held to the portable tier: half of a short run is making
+/// pipelines, and the next finds them there.
+type Opened = Vec<(Validation, bool, Tier, Arc<Device>)>;
+
+fn opened() -> MutexGuard<'static, Opened> {
+    static OPENED: Mutex<Opened> = Mutex::new(Vec::new());
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn open(profile: &Profile, faults: Faults) -> OpenDevice {
+    let wanted = (profile.diagnose.validation, faults.portable);
+    let mut opened = opened();
+    let at = opened.iter().position(|(validation, portable, ..)| (*validation, *portable) == wanted);
+    match at.filter(|_| profile.device.select.is_none()) {
+        Some(at) => {
+            let (.., tier, device) = opened.swap_remove(at);
+            OpenDevice::on(device, tier, profile, faults)
+        }
+        None => open_device(profile, faults).expect("a Vulkan device; install a driver, for example Mesa's lavapipe"),
+    }
 }
 
 /// A JSON file.

@@ -61,17 +61,26 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
         Tier::Fast => chosen,
     };
     let device = Device::open(&instance, chosen)?;
-    let cpu = device.caps().kind == DeviceKind::Cpu;
-    device.mark_passes(match profile.diagnose.markers {
-        config::Markers::Auto => cpu,
-        config::Markers::On => true,
-        config::Markers::Off => false,
-    });
-    device.limit_submissions(profile.device.submit_ms);
-    if let Some(number) = faults.fail_allocation {
-        device.fail_attempt(number);
+    Ok(OpenDevice::on(device, tier, profile, faults))
+}
+
+impl OpenDevice {
+    /// `device`, which runs at `tier`, made ready for a run of `profile`. Its peak of memory is counted from here.
+    #[must_use]
+    pub fn on(device: Arc<Device>, tier: Tier, profile: &Profile, faults: Faults) -> Self {
+        let cpu = device.caps().kind == DeviceKind::Cpu;
+        device.mark_passes(match profile.diagnose.markers {
+            config::Markers::Auto => cpu,
+            config::Markers::On => true,
+            config::Markers::Off => false,
+        });
+        device.limit_submissions(profile.device.submit_ms);
+        device.restart_peak();
+        if let Some(number) = faults.fail_allocation {
+            device.fail_attempt(device.attempts() + number);
+        }
+        Self { device, tier, faults }
     }
-    Ok(OpenDevice { device, tier, faults })
 }
 
 /// Kernel variants for a device: what the tier allows, what profile and faults ask for, and on software drivers the

@@ -257,10 +257,16 @@ impl Device {
         self.reserved_bytes.load(Ordering::Relaxed)
     }
 
-    /// Most that [`Device::reserved_bytes`] ever was; kept when memory is taken, so that no sampling misses it.
+    /// Most that [`Device::reserved_bytes`] was since the last [`Device::restart_peak`]; kept when memory is taken, so that no
+    /// sampling misses it.
     #[must_use]
     pub fn peak_reserved_bytes(&self) -> u64 {
         self.peak_reserved_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts the peak from what is taken now.
+    pub fn restart_peak(&self) {
+        self.peak_reserved_bytes.store(self.reserved_bytes(), Ordering::Relaxed);
     }
 
     /// Budget and usage of heap `heap` in bytes, where `VK_EXT_memory_budget` is present.

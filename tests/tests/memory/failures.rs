@@ -17,7 +17,7 @@ use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
 /// Little to allocate.
 const SMALL: &[(&str, &str)] = &[("memory.max_gaussians", "2000")];
 
-/// Every allocation of memory, and every eleventh of the other objects: buffers, pools, sets, pipelines.
+/// Every allocation of memory, every eleventh of the other objects (buffers, pools, sets), and some pipelines.
 #[test]
 fn start_up_survives_a_failure_of_every_allocation() {
     take_turn();
@@ -52,36 +52,45 @@ fn start_up_survives_a_failure_of_every_allocation() {
         let allocations = device.allocations() - before.1;
         assert_eq!((device.reserved_bytes(), Arc::strong_count(&device)), (0, owners));
 
-        let mut failed_allocations = 0;
-        let mut number = 0;
-        while number < attempts {
-            // A start that finds its pipelines made has fewer attempts.
-            device.forget_pipelines();
-            device.fail_attempt(device.attempts() + number);
-            let taken = device.allocations();
-            let error = start()
-                .err()
-                .unwrap_or_else(|| unreachable!("attempt {number} of {attempts} did not fail"));
-            assert_eq!(error.exit(), Exit::DoesNotFit, "attempt {number}: {error}");
-            let RunError::Train(TrainError::Memory(MemoryError::Vulkan(VkError::OutOfMemory { bytes, .. }))) = &error
-            else {
-                unreachable!("attempt {number}: {error}")
-            };
-            failed_allocations += u64::from(*bytes > 0);
-            assert_eq!(device.reserved_bytes(), 0, "attempt {number} leaves memory behind");
-            assert_eq!(
-                Arc::strong_count(&device),
-                owners,
-                "attempt {number} leaves objects behind"
-            );
-            // Memory comes first; when all of it was taken, pipelines and recordings follow.
-            let all_taken = device.allocations() - taken == allocations;
-            number += if all_taken { 11 } else { 1 };
-        }
+        // Every one of `calls` from the `first` on that lies `stride` behind the last, and all allocations; gives how many of these.
+        let fail = |first: u64, calls: u64, stride: u64, prepare: &dyn Fn()| {
+            let (mut failed_allocations, mut number) = (0, first);
+            while number < calls {
+                prepare();
+                device.fail_attempt(device.attempts() + number);
+                let taken = device.allocations();
+                let error = start()
+                    .err()
+                    .unwrap_or_else(|| unreachable!("attempt {number} of {calls} did not fail"));
+                assert_eq!(error.exit(), Exit::DoesNotFit, "attempt {number}: {error}");
+                let RunError::Train(TrainError::Memory(MemoryError::Vulkan(VkError::OutOfMemory { bytes, .. }))) = &error
+                else {
+                    unreachable!("attempt {number}: {error}")
+                };
+                failed_allocations += u64::from(*bytes > 0);
+                assert_eq!(device.reserved_bytes(), 0, "attempt {number} leaves memory behind");
+                assert_eq!(
+                    Arc::strong_count(&device),
+                    owners,
+                    "attempt {number} leaves objects behind"
+                );
+                // Memory comes first; when all of it was taken, recordings follow.
+                let all_taken = device.allocations() - taken == allocations;
+                number += if all_taken { stride } else { 1 };
+            }
+            failed_allocations
+        };
+        // Pipelines stay with the device, and a start that finds them makes fewer calls.
+        let before = device.attempts();
+        drop(start().unwrap());
+        let calls = device.attempts() - before;
+        assert!(calls < attempts, "{calls} of {attempts}");
         assert_eq!(
-            failed_allocations, allocations,
+            fail(0, calls, 11, &|| ()),
+            allocations,
             "not every allocation of {layout:?} failed once"
         );
+        fail(calls / 2, attempts, 97, &|| device.forget_pipelines());
         assert!(start().is_ok(), "the device is as good as before");
     }
 }
