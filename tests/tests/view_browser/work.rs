@@ -76,7 +76,12 @@ fn the_keyboard_is_enough() {
     // Arrows turn the scene, and go from tab to tab.
     page.run("document.getElementById('view').focus()");
     press(&page, "ArrowLeft");
-    page.wait("new URLSearchParams(location.search).has('view')");
+    let place = "new URLSearchParams(location.search).get('view')";
+    page.wait(place);
+    // A key that was let go before the next frame has moved the camera for one.
+    let before = page.eval(place);
+    page.run("for (const kind of ['keydown', 'keyup']) window.dispatchEvent(new KeyboardEvent(kind, { key: 'w' }))");
+    page.wait(&format!("{place} !== {:?}", before.as_str().unwrap()));
     page.run("document.getElementById('tab-splats').focus()");
     press(&page, "ArrowRight");
     assert_eq!(page.eval("document.activeElement.id"), "tab-metrics");
