@@ -111,6 +111,12 @@ fn no_window_is_too_small() {
                 .unwrap();
             assert!(over <= 0.0, "{tab} at {width}: {over} px too wide");
         }
+        // The scales below the pictures of a view.
+        for pair in ["render-error", "render-density", "gt-render"] {
+            page.click(&format!("#pair-{pair}"));
+            let over = page.eval("document.documentElement.scrollWidth - innerWidth");
+            assert!(over.as_f64() <= Some(0.0), "{pair} at {width}: {over} px too wide");
+        }
     }
     // In a small window the scene comes first; its panel is a press away.
     let small = window();
