@@ -80,24 +80,24 @@ const v = arg0;
 const ret = typeof(v) === 'boolean' ? v : undefined;
 return isLikeNone(ret) ? 0xFFFFFF : ret ? 1 : 0;
 },
-__wbg___wbindgen_is_falsy_0000000000000265: function(arg0) {
+__wbg___wbindgen_is_falsy_0000000000000001: function(arg0) {
 const ret = !arg0;
 return ret;
 },
-__wbg___wbindgen_is_function_0000000000000266: function(arg0) {
+__wbg___wbindgen_is_function_0000000000000002: function(arg0) {
 const ret = typeof(arg0) === 'function';
 return ret;
 },
-__wbg___wbindgen_is_object_0000000000000267: function(arg0) {
+__wbg___wbindgen_is_object_0000000000000003: function(arg0) {
 const val = arg0;
 const ret = typeof(val) === 'object' && val !== null;
 return ret;
 },
-__wbg___wbindgen_is_undefined_0000000000000268: function(arg0) {
+__wbg___wbindgen_is_undefined_0000000000000004: function(arg0) {
 const ret = arg0 === undefined;
 return ret;
 },
-__wbg___wbindgen_number_get_0000000000000269: function(arg0, arg1) {
+__wbg___wbindgen_number_get_0000000000000005: function(arg0, arg1) {
 const obj = arg1;
 const ret = typeof(obj) === 'number' ? obj : undefined;
 getDataViewMemory0().setFloat64((arg0 >>> 0) + 8 * 1, isLikeNone(ret) ? 0 : ret, true);
@@ -955,331 +955,337 @@ Uint8Array.prototype.set.call(getArrayU8FromWasm0(arg0, arg1), arg2);
 __wbg_prototypesetcall_0000000000000181: function(arg0, arg1, arg2) {
 Float32Array.prototype.set.call(getArrayF32FromWasm0(arg0, arg1), arg2);
 },
-__wbg_push_0000000000000182: function(arg0, arg1) {
+__wbg_pushState_0000000000000182: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
+arg0.pushState(arg1, getStringFromWasm0(arg2, arg3), arg4 === 0 ? undefined : getStringFromWasm0(arg4, arg5));
+}, arguments); },
+__wbg_push_0000000000000183: function(arg0, arg1) {
 const ret = arg0.push(arg1);
 return ret;
 },
-__wbg_putImageData_0000000000000183: function() { return handleError(function (arg0, arg1, arg2, arg3) {
+__wbg_putImageData_0000000000000184: function() { return handleError(function (arg0, arg1, arg2, arg3) {
 arg0.putImageData(arg1, arg2, arg3);
 }, arguments); },
-__wbg_querySelectorAll_0000000000000184: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_querySelectorAll_0000000000000185: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.querySelectorAll(getStringFromWasm0(arg1, arg2));
 return ret;
 }, arguments); },
-__wbg_querySelector_0000000000000185: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_querySelector_0000000000000186: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.querySelector(getStringFromWasm0(arg1, arg2));
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 }, arguments); },
-__wbg_queueMicrotask_0000000000000186: function(arg0) {
+__wbg_queueMicrotask_0000000000000187: function(arg0) {
 const ret = arg0.queueMicrotask;
 return ret;
 },
-__wbg_queueMicrotask_0000000000000187: function(arg0) {
+__wbg_queueMicrotask_0000000000000188: function(arg0) {
 queueMicrotask(arg0);
 },
-__wbg_readPixels_0000000000000188: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7) {
+__wbg_readPixels_0000000000000189: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7) {
 arg0.readPixels(arg1, arg2, arg3, arg4, arg5 >>> 0, arg6 >>> 0, arg7);
 }, arguments); },
-__wbg_replaceState_0000000000000189: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
+__wbg_reload_0000000000000190: function() { return handleError(function (arg0) {
+arg0.reload();
+}, arguments); },
+__wbg_replaceState_0000000000000191: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
 arg0.replaceState(arg1, getStringFromWasm0(arg2, arg3), arg4 === 0 ? undefined : getStringFromWasm0(arg4, arg5));
 }, arguments); },
-__wbg_requestAnimationFrame_0000000000000190: function() { return handleError(function (arg0, arg1) {
+__wbg_requestAnimationFrame_0000000000000192: function() { return handleError(function (arg0, arg1) {
 const ret = arg0.requestAnimationFrame(arg1);
 return ret;
 }, arguments); },
-__wbg_resolve_0000000000000191: function(arg0) {
+__wbg_resolve_0000000000000193: function(arg0) {
 const ret = Promise.resolve(arg0);
 return ret;
 },
-__wbg_revokeObjectURL_0000000000000192: function() { return handleError(function (arg0, arg1) {
+__wbg_revokeObjectURL_0000000000000194: function() { return handleError(function (arg0, arg1) {
 URL.revokeObjectURL(getStringFromWasm0(arg0, arg1));
 }, arguments); },
-__wbg_scissor_0000000000000193: function(arg0, arg1, arg2, arg3, arg4) {
+__wbg_scissor_0000000000000195: function(arg0, arg1, arg2, arg3, arg4) {
 arg0.scissor(arg1, arg2, arg3, arg4);
 },
-__wbg_search_0000000000000194: function() { return handleError(function (arg0, arg1) {
+__wbg_search_0000000000000196: function() { return handleError(function (arg0, arg1) {
 const ret = arg1.search;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 }, arguments); },
-__wbg_setAttribute_0000000000000195: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
+__wbg_setAttribute_0000000000000197: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.setAttribute(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
-__wbg_setItem_0000000000000196: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
+__wbg_setItem_0000000000000198: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.setItem(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
-__wbg_setPointerCapture_0000000000000197: function() { return handleError(function (arg0, arg1) {
+__wbg_setPointerCapture_0000000000000199: function() { return handleError(function (arg0, arg1) {
 arg0.setPointerCapture(arg1);
 }, arguments); },
-__wbg_setProperty_0000000000000198: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
+__wbg_setProperty_0000000000000200: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.setProperty(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
-__wbg_setTimeout_0000000000000199: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_setTimeout_0000000000000201: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.setTimeout(arg1, arg2);
 return ret;
 }, arguments); },
-__wbg_set_0000000000000200: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_set_0000000000000202: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = Reflect.set(arg0, arg1, arg2);
 return ret;
 }, arguments); },
-__wbg_set_0000000000000201: function(arg0, arg1, arg2) {
+__wbg_set_0000000000000203: function(arg0, arg1, arg2) {
 arg0.set(arg1, arg2 >>> 0);
 },
-__wbg_set_0000000000000202: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
+__wbg_set_0000000000000204: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.set(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
-__wbg_set_cache_0000000000000203: function(arg0, arg1) {
+__wbg_set_cache_0000000000000205: function(arg0, arg1) {
 arg0.cache = __wbindgen_enum_RequestCache[arg1];
 },
-__wbg_set_checked_0000000000000204: function(arg0, arg1) {
+__wbg_set_checked_0000000000000206: function(arg0, arg1) {
 arg0.checked = arg1 !== 0;
 },
-__wbg_set_disabled_0000000000000205: function(arg0, arg1) {
+__wbg_set_disabled_0000000000000207: function(arg0, arg1) {
 arg0.disabled = arg1 !== 0;
 },
-__wbg_set_download_0000000000000206: function(arg0, arg1, arg2) {
+__wbg_set_download_0000000000000208: function(arg0, arg1, arg2) {
 arg0.download = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_headers_0000000000000207: function(arg0, arg1) {
+__wbg_set_headers_0000000000000209: function(arg0, arg1) {
 arg0.headers = arg1;
 },
-__wbg_set_height_0000000000000208: function(arg0, arg1) {
+__wbg_set_height_0000000000000210: function(arg0, arg1) {
 arg0.height = arg1 >>> 0;
 },
-__wbg_set_href_0000000000000209: function(arg0, arg1, arg2) {
+__wbg_set_href_0000000000000211: function(arg0, arg1, arg2) {
 arg0.href = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_innerHTML_0000000000000210: function(arg0, arg1, arg2) {
+__wbg_set_innerHTML_0000000000000212: function(arg0, arg1, arg2) {
 arg0.innerHTML = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_max_0000000000000211: function(arg0, arg1, arg2) {
+__wbg_set_max_0000000000000213: function(arg0, arg1, arg2) {
 arg0.max = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_method_0000000000000212: function(arg0, arg1, arg2) {
+__wbg_set_method_0000000000000214: function(arg0, arg1, arg2) {
 arg0.method = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_passive_0000000000000213: function(arg0, arg1) {
+__wbg_set_passive_0000000000000215: function(arg0, arg1) {
 arg0.passive = arg1 !== 0;
 },
-__wbg_set_src_0000000000000214: function(arg0, arg1, arg2) {
+__wbg_set_src_0000000000000216: function(arg0, arg1, arg2) {
 arg0.src = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_textContent_0000000000000215: function(arg0, arg1, arg2) {
+__wbg_set_textContent_0000000000000217: function(arg0, arg1, arg2) {
 arg0.textContent = arg1 === 0 ? undefined : getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_title_0000000000000216: function(arg0, arg1, arg2) {
+__wbg_set_title_0000000000000218: function(arg0, arg1, arg2) {
 arg0.title = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_type_0000000000000217: function(arg0, arg1) {
+__wbg_set_type_0000000000000219: function(arg0, arg1) {
 arg0.type = __wbindgen_enum_WorkerType[arg1];
 },
-__wbg_set_value_0000000000000218: function(arg0, arg1, arg2) {
+__wbg_set_value_0000000000000220: function(arg0, arg1, arg2) {
 arg0.value = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_value_0000000000000219: function(arg0, arg1, arg2) {
+__wbg_set_value_0000000000000221: function(arg0, arg1, arg2) {
 arg0.value = getStringFromWasm0(arg1, arg2);
 },
-__wbg_set_width_0000000000000220: function(arg0, arg1) {
+__wbg_set_width_0000000000000222: function(arg0, arg1) {
 arg0.width = arg1 >>> 0;
 },
-__wbg_shaderSource_0000000000000221: function(arg0, arg1, arg2, arg3) {
+__wbg_shaderSource_0000000000000223: function(arg0, arg1, arg2, arg3) {
 arg0.shaderSource(arg1, getStringFromWasm0(arg2, arg3));
 },
-__wbg_shiftKey_0000000000000222: function(arg0) {
+__wbg_shiftKey_0000000000000224: function(arg0) {
 const ret = arg0.shiftKey;
 return ret;
 },
-__wbg_showModal_0000000000000223: function() { return handleError(function (arg0) {
+__wbg_showModal_0000000000000225: function() { return handleError(function (arg0) {
 arg0.showModal();
 }, arguments); },
-__wbg_sin_0000000000000224: function(arg0) {
+__wbg_sin_0000000000000226: function(arg0) {
 const ret = Math.sin(arg0);
 return ret;
 },
-__wbg_size_0000000000000225: function(arg0) {
+__wbg_size_0000000000000227: function(arg0) {
 const ret = arg0.size;
 return ret;
 },
-__wbg_static_accessor_GLOBAL_THIS_0000000000000226: function() {
+__wbg_static_accessor_GLOBAL_THIS_0000000000000228: function() {
 const ret = typeof globalThis === 'undefined' ? undefined : globalThis;
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 },
-__wbg_static_accessor_GLOBAL_0000000000000227: function() {
+__wbg_static_accessor_GLOBAL_0000000000000229: function() {
 const ret = typeof global === 'undefined' ? undefined : global;
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 },
-__wbg_static_accessor_SELF_0000000000000228: function() {
+__wbg_static_accessor_SELF_0000000000000230: function() {
 const ret = typeof self === 'undefined' ? undefined : self;
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 },
-__wbg_static_accessor_WINDOW_0000000000000229: function() {
+__wbg_static_accessor_WINDOW_0000000000000231: function() {
 const ret = typeof window === 'undefined' ? undefined : window;
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 },
-__wbg_status_0000000000000230: function(arg0) {
+__wbg_status_0000000000000232: function(arg0) {
 const ret = arg0.status;
 return ret;
 },
-__wbg_style_0000000000000231: function(arg0) {
+__wbg_style_0000000000000233: function(arg0) {
 const ret = arg0.style;
 return ret;
 },
-__wbg_subarray_0000000000000232: function(arg0, arg1, arg2) {
+__wbg_subarray_0000000000000234: function(arg0, arg1, arg2) {
 const ret = arg0.subarray(arg1 >>> 0, arg2 >>> 0);
 return ret;
 },
-__wbg_tagName_0000000000000233: function(arg0, arg1) {
+__wbg_tagName_0000000000000235: function(arg0, arg1) {
 const ret = arg1.tagName;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_target_0000000000000234: function(arg0) {
+__wbg_target_0000000000000236: function(arg0) {
 const ret = arg0.target;
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 },
-__wbg_texImage2D_0000000000000235: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
+__wbg_texImage2D_0000000000000237: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
 arg0.texImage2D(arg1 >>> 0, arg2, arg3, arg4 >>> 0, arg5 >>> 0, arg6);
 }, arguments); },
-__wbg_texParameteri_0000000000000236: function(arg0, arg1, arg2, arg3) {
+__wbg_texParameteri_0000000000000238: function(arg0, arg1, arg2, arg3) {
 arg0.texParameteri(arg1 >>> 0, arg2 >>> 0, arg3);
 },
-__wbg_texStorage2D_0000000000000237: function(arg0, arg1, arg2, arg3, arg4, arg5) {
+__wbg_texStorage2D_0000000000000239: function(arg0, arg1, arg2, arg3, arg4, arg5) {
 arg0.texStorage2D(arg1 >>> 0, arg2, arg3 >>> 0, arg4, arg5);
 },
-__wbg_texStorage3D_0000000000000238: function(arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
+__wbg_texStorage3D_0000000000000240: function(arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
 arg0.texStorage3D(arg1 >>> 0, arg2, arg3 >>> 0, arg4, arg5, arg6);
 },
-__wbg_texSubImage2D_0000000000000239: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9) {
+__wbg_texSubImage2D_0000000000000241: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9) {
 arg0.texSubImage2D(arg1 >>> 0, arg2, arg3, arg4, arg5, arg6, arg7 >>> 0, arg8 >>> 0, arg9);
 }, arguments); },
-__wbg_texSubImage3D_0000000000000240: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) {
+__wbg_texSubImage3D_0000000000000242: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) {
 arg0.texSubImage3D(arg1 >>> 0, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9 >>> 0, arg10 >>> 0, arg11);
 }, arguments); },
-__wbg_texSubImage3D_0000000000000241: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) {
+__wbg_texSubImage3D_0000000000000243: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) {
 arg0.texSubImage3D(arg1 >>> 0, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9 >>> 0, arg10 >>> 0, arg11);
 }, arguments); },
-__wbg_textContent_0000000000000242: function(arg0, arg1) {
+__wbg_textContent_0000000000000244: function(arg0, arg1) {
 const ret = arg1.textContent;
 var ptr1 = isLikeNone(ret) ? 0 : passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 var len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_text_0000000000000243: function(arg0) {
+__wbg_text_0000000000000245: function(arg0) {
 const ret = arg0.text();
 return ret;
 },
-__wbg_then_0000000000000244: function(arg0, arg1, arg2) {
+__wbg_then_0000000000000246: function(arg0, arg1, arg2) {
 const ret = arg0.then(arg1, arg2);
 return ret;
 },
-__wbg_then_0000000000000245: function(arg0, arg1) {
+__wbg_then_0000000000000247: function(arg0, arg1) {
 const ret = arg0.then(arg1);
 return ret;
 },
-__wbg_toDataURL_0000000000000246: function() { return handleError(function (arg0, arg1) {
+__wbg_toDataURL_0000000000000248: function() { return handleError(function (arg0, arg1) {
 const ret = arg1.toDataURL();
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 }, arguments); },
-__wbg_toggleAttribute_0000000000000247: function() { return handleError(function (arg0, arg1, arg2, arg3) {
+__wbg_toggleAttribute_0000000000000249: function() { return handleError(function (arg0, arg1, arg2, arg3) {
 const ret = arg0.toggleAttribute(getStringFromWasm0(arg1, arg2), arg3 !== 0);
 return ret;
 }, arguments); },
-__wbg_toggle_0000000000000248: function() { return handleError(function (arg0, arg1, arg2, arg3) {
+__wbg_toggle_0000000000000250: function() { return handleError(function (arg0, arg1, arg2, arg3) {
 const ret = arg0.toggle(getStringFromWasm0(arg1, arg2), arg3 !== 0);
 return ret;
 }, arguments); },
-__wbg_top_0000000000000249: function(arg0) {
+__wbg_top_0000000000000251: function(arg0) {
 const ret = arg0.top;
 return ret;
 },
-__wbg_type_0000000000000250: function(arg0, arg1) {
+__wbg_type_0000000000000252: function(arg0, arg1) {
 const ret = arg1.type;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_type_0000000000000251: function(arg0, arg1) {
+__wbg_type_0000000000000253: function(arg0, arg1) {
 const ret = arg1.type;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_uniform1f_0000000000000252: function(arg0, arg1, arg2) {
+__wbg_uniform1f_0000000000000254: function(arg0, arg1, arg2) {
 arg0.uniform1f(arg1, arg2);
 },
-__wbg_uniform1i_0000000000000253: function(arg0, arg1, arg2) {
+__wbg_uniform1i_0000000000000255: function(arg0, arg1, arg2) {
 arg0.uniform1i(arg1, arg2);
 },
-__wbg_uniform2f_0000000000000254: function(arg0, arg1, arg2, arg3) {
+__wbg_uniform2f_0000000000000256: function(arg0, arg1, arg2, arg3) {
 arg0.uniform2f(arg1, arg2, arg3);
 },
-__wbg_uniform2fv_0000000000000255: function(arg0, arg1, arg2, arg3) {
+__wbg_uniform2fv_0000000000000257: function(arg0, arg1, arg2, arg3) {
 arg0.uniform2fv(arg1, getArrayF32FromWasm0(arg2, arg3));
 },
-__wbg_uniform3fv_0000000000000256: function(arg0, arg1, arg2, arg3) {
+__wbg_uniform3fv_0000000000000258: function(arg0, arg1, arg2, arg3) {
 arg0.uniform3fv(arg1, getArrayF32FromWasm0(arg2, arg3));
 },
-__wbg_uniformMatrix3fv_0000000000000257: function(arg0, arg1, arg2, arg3, arg4) {
+__wbg_uniformMatrix3fv_0000000000000259: function(arg0, arg1, arg2, arg3, arg4) {
 arg0.uniformMatrix3fv(arg1, arg2 !== 0, getArrayF32FromWasm0(arg3, arg4));
 },
-__wbg_useProgram_0000000000000258: function(arg0, arg1) {
+__wbg_useProgram_0000000000000260: function(arg0, arg1) {
 arg0.useProgram(arg1);
 },
-__wbg_value_0000000000000259: function(arg0, arg1) {
+__wbg_value_0000000000000261: function(arg0, arg1) {
 const ret = arg1.value;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_value_0000000000000260: function(arg0, arg1) {
+__wbg_value_0000000000000262: function(arg0, arg1) {
 const ret = arg1.value;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_vertexAttribPointer_0000000000000261: function(arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
+__wbg_vertexAttribPointer_0000000000000263: function(arg0, arg1, arg2, arg3, arg4, arg5, arg6) {
 arg0.vertexAttribPointer(arg1 >>> 0, arg2, arg3 >>> 0, arg4 !== 0, arg5, arg6);
 },
-__wbg_viewport_0000000000000262: function(arg0, arg1, arg2, arg3, arg4) {
+__wbg_viewport_0000000000000264: function(arg0, arg1, arg2, arg3, arg4) {
 arg0.viewport(arg1, arg2, arg3, arg4);
 },
-__wbg_width_0000000000000263: function(arg0) {
+__wbg_width_0000000000000265: function(arg0) {
 const ret = arg0.width;
 return ret;
 },
-__wbg_writeText_0000000000000264: function(arg0, arg1, arg2) {
+__wbg_writeText_0000000000000266: function(arg0, arg1, arg2) {
 const ret = arg0.writeText(getStringFromWasm0(arg1, arg2));
 return ret;
 },
-__wbindgen_generic_0000000000000265: function(arg0, arg1) {
+__wbindgen_generic_0000000000000001: function(arg0, arg1) {
 const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___wasm_bindgen_e339f1fdbde1a20e___JsValue__core_fafa5420d26920c8___result__Result_____wasm_bindgen_e339f1fdbde1a20e___JsError___true_);
 return ret;
 },
-__wbindgen_generic_0000000000000266: function(arg0, arg1) {
+__wbindgen_generic_0000000000000002: function(arg0, arg1) {
 const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___f64______true_);
 return ret;
 },
-__wbindgen_generic_0000000000000267: function(arg0, arg1) {
+__wbindgen_generic_0000000000000003: function(arg0, arg1) {
 const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___web_sys_461447dc9a373eb8___features__gen_Event__Event______true_);
 return ret;
 },
-__wbindgen_generic_0000000000000268: function(arg0) {
+__wbindgen_generic_0000000000000004: function(arg0) {
 const ret = arg0;
 return ret;
 },
-__wbindgen_generic_0000000000000269: function(arg0, arg1) {
+__wbindgen_generic_0000000000000005: function(arg0, arg1) {
 const ret = getStringFromWasm0(arg0, arg1);
 return ret;
 },

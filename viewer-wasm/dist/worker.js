@@ -4,6 +4,8 @@ const models = new Map();
 const AHEAD = 6;
 let ahead = 0;
 let onTaken = () => {};
+const PAUSES = [500, 2000, 5000];
+const GAVE_UP = "the connection broke, and the server did not send the rest when asked again; reload the page when it answers";
 async function open({ url, fresh, file }) {
 if (file) {
 const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
@@ -14,7 +16,30 @@ return { body, total: packed ? 0 : file.size, broken: packed ? "the gzip file is
 const answer = await fetch(url, { cache: fresh ? "no-store" : "default", referrerPolicy: "no-referrer" }).catch(() => ({ status: 0 }));
 if (!answer.ok) throw answer.status;
 const total = answer.headers.has("Content-Encoding") ? 0 : Number(answer.headers.get("Content-Length"));
-return { body: answer.body, total, broken: "the connection broke" };
+return { body: answer.body, total, version: versionOf(answer), broken: GAVE_UP };
+}
+function versionOf({ headers }) {
+return headers.get("ETag") ?? headers.get("Last-Modified");
+}
+async function openRest({ url, fresh }, from, { total, version }, pauses, wanted) {
+while (url && !fresh && total && pauses.length) {
+await new Promise((resolve) => setTimeout(resolve, pauses.shift()));
+if (!wanted()) return undefined;
+const answer = await fetch(url, { cache: "no-store", headers: { Range: `bytes=${from}-` }, referrerPolicy: "no-referrer" }).catch(() => undefined);
+if (!answer?.ok || versionOf(answer) !== version) continue;
+if (answer.status === 206) {
+if (answer.headers.get("Content-Range") === `bytes ${from}-${total - 1}/${total}`) return answer.body;
+} else if (Number(answer.headers.get("Content-Length")) === total) {
+let known = from;
+const skip = (bytes, controller) => {
+if (bytes.length > known) controller.enqueue(bytes.subarray(known));
+known = Math.max(known - bytes.length, 0);
+};
+return answer.body.pipeThrough(new TransformStream({ transform: skip }));
+}
+await answer.body.cancel();
+}
+return undefined;
 }
 async function read({ number, name, stated, ...source }) {
 const reading = new Reading(name);
@@ -28,14 +53,24 @@ self.postMessage({ number, share, ...piece }, piece.geometry ? [piece.geometry.b
 }
 };
 try {
-const { body, total, broken } = await open(source);
-const all = total || stated;
-const stream = body.getReader();
+const opened = await open(source);
+const all = opened.total || stated;
+let stream = opened.body.getReader();
+let pauses = [...PAUSES];
 for (let got = 0; ; ) {
-const { value } = await stream.read().catch(() => { throw broken; });
-if (!wanted()) return stream.cancel();
+const part = await stream.read().catch(() => undefined);
+if (!wanted()) return stream.cancel().catch(() => {});
+if (!part) {
+const rest = await openRest(source, got, opened, pauses, wanted);
+if (!wanted()) return rest?.cancel();
+if (!rest) throw opened.broken;
+stream = rest.getReader();
+continue;
+}
+const { value } = part;
 if (!value) break;
 got += value.length;
+pauses = [...PAUSES];
 reading.push(value);
 self.postMessage({ number, share: all ? got / all : 0.5 });
 await give(all ? got / all : 0.5);

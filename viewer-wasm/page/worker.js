@@ -8,6 +8,9 @@ const models = new Map();
 const AHEAD = 6;
 let ahead = 0;
 let onTaken = () => {};
+// Milliseconds before each further attempt to get the rest of a file whose connection broke, until one brings a byte.
+const PAUSES = [500, 2000, 5000];
+const GAVE_UP = "the connection broke, and the server did not send the rest when asked again; reload the page when it answers";
 
 // The bytes of a file of the server, or of the reader: those of a gzip file are unpacked.
 async function open({ url, fresh, file }) {
@@ -20,7 +23,35 @@ async function open({ url, fresh, file }) {
   const answer = await fetch(url, { cache: fresh ? "no-store" : "default", referrerPolicy: "no-referrer" }).catch(() => ({ status: 0 }));
   if (!answer.ok) throw answer.status;
   const total = answer.headers.has("Content-Encoding") ? 0 : Number(answer.headers.get("Content-Length"));
-  return { body: answer.body, total, broken: "the connection broke" };
+  return { body: answer.body, total, version: versionOf(answer), broken: GAVE_UP };
+}
+
+// What a server says of a file's version, where it says anything.
+function versionOf({ headers }) {
+  return headers.get("ETag") ?? headers.get("Last-Modified");
+}
+
+// The rest of a file of the server from a byte on, or undefined. Only the same file goes on: one of the same length and version.
+// A server without Range sends all of it again. A snapshot is another file each time.
+async function openRest({ url, fresh }, from, { total, version }, pauses, wanted) {
+  while (url && !fresh && total && pauses.length) {
+    await new Promise((resolve) => setTimeout(resolve, pauses.shift()));
+    if (!wanted()) return undefined;
+    const answer = await fetch(url, { cache: "no-store", headers: { Range: `bytes=${from}-` }, referrerPolicy: "no-referrer" }).catch(() => undefined);
+    if (!answer?.ok || versionOf(answer) !== version) continue;
+    if (answer.status === 206) {
+      if (answer.headers.get("Content-Range") === `bytes ${from}-${total - 1}/${total}`) return answer.body;
+    } else if (Number(answer.headers.get("Content-Length")) === total) {
+      let known = from;
+      const skip = (bytes, controller) => {
+        if (bytes.length > known) controller.enqueue(bytes.subarray(known));
+        known = Math.max(known - bytes.length, 0);
+      };
+      return answer.body.pipeThrough(new TransformStream({ transform: skip }));
+    }
+    await answer.body.cancel();
+  }
+  return undefined;
 }
 
 async function read({ number, name, stated, ...source }) {
@@ -35,14 +66,24 @@ async function read({ number, name, stated, ...source }) {
     }
   };
   try {
-    const { body, total, broken } = await open(source);
-    const all = total || stated;
-    const stream = body.getReader();
+    const opened = await open(source);
+    const all = opened.total || stated;
+    let stream = opened.body.getReader();
+    let pauses = [...PAUSES];
     for (let got = 0; ; ) {
-      const { value } = await stream.read().catch(() => { throw broken; });
-      if (!wanted()) return stream.cancel();
+      const part = await stream.read().catch(() => undefined);
+      if (!wanted()) return stream.cancel().catch(() => {});
+      if (!part) {
+        const rest = await openRest(source, got, opened, pauses, wanted);
+        if (!wanted()) return rest?.cancel();
+        if (!rest) throw opened.broken;
+        stream = rest.getReader();
+        continue;
+      }
+      const { value } = part;
       if (!value) break;
       got += value.length;
+      pauses = [...PAUSES];
       reading.push(value);
       self.postMessage({ number, share: all ? got / all : 0.5 });
       await give(all ? got / all : 0.5);

@@ -10,6 +10,7 @@ mod comparisons;
 mod files;
 mod live;
 mod metrics;
+mod network;
 mod places;
 mod splats;
 mod stage;

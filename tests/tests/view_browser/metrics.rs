@@ -1,9 +1,10 @@
 //! The numbers: curves and evaluation.
 
 use kiln_tests::runs::json;
+use kiln_tests::view::View;
 use serde_json::Value;
 
-use crate::stage::{ITERATIONS, Stage, assert_content, drawn, keep};
+use crate::stage::{ITERATIONS, Stage, assert_content, change, copy, drawn, keep, ready, window};
 
 #[test]
 fn curves_are_drawn() {
@@ -25,6 +26,54 @@ fn curves_are_drawn() {
     page.click("#tab-splats");
     page.wait("document.getElementById('panel-metrics').hidden");
     page.wait("!location.search.includes('tab=metrics')");
+    assert_content(&page);
+}
+
+#[test]
+fn plots_of_a_row_begin_at_one_height() {
+    let stage = Stage::shared();
+    let root = stage.scratch.join("legends");
+    for name in ["one-with-a-long-name-for-a-run", "two-with-a-long-name-for-a-run"] {
+        copy(&stage.run(), &root.join(name));
+    }
+    let view = View::start(&root);
+    let page = window();
+    page.resize(960, 700);
+    let run = "runs/one-with-a-long-name-for-a-run";
+    let other = "runs/two-with-a-long-name-for-a-run";
+    page.go(&format!("{}&tab=metrics&run={run}&run={other}", view.url));
+    ready(&page);
+    page.wait("document.querySelectorAll('#charts figure[data-chart=psnr] path.curve').length === 4");
+    let of = |what: &str| {
+        page.eval(&format!("['loss', 'psnr'].map(id => document.querySelector(`#charts figure[data-chart=${{id}}] {what}`).getBoundingClientRect())"))
+    };
+    let (keys, plots) = (of(".keys"), of(".plot"));
+    assert_eq!(keys[0]["top"], keys[1]["top"], "two in a row");
+    assert_eq!(plots[0]["top"], plots[1]["top"], "{keys} {plots}");
+    keep(&page, "overlay");
+    assert_content(&page);
+}
+
+#[test]
+fn the_reason_of_a_failure_is_there_in_full() {
+    let stage = Stage::shared();
+    let root = stage.scratch.join("failed");
+    let reason = "the device was lost; ".repeat(30) + "hint: <none>";
+    copy(&stage.run(), &root.join("run"));
+    change(&root.join("run"), |record| {
+        record["status"] = "failed".into();
+        record["message"] = reason.as_str().into();
+    });
+    let view = View::start(&root);
+    let page = window();
+    page.go(&format!("{}&tab=metrics", view.url));
+    ready(&page);
+    page.wait("document.getElementById('ended').textContent.startsWith('failed at 100: ')");
+    let said = page.eval("document.getElementById('ended').textContent");
+    assert!(said.as_str().unwrap().ends_with(&reason), "{said}");
+    assert_eq!(page.eval("document.getElementById('live').title"), reason);
+    let over = page.eval("document.documentElement.scrollWidth - innerWidth");
+    assert!(over.as_f64() <= Some(0.0), "{over} px too wide");
     assert_content(&page);
 }
 
@@ -94,6 +143,25 @@ fn views_are_listed_sorted_and_compared() {
     );
     assert!(page.eval(sum).as_f64().unwrap() > 1.1 * plain);
     keep(&page, "evaluation");
+    // How many Gaussians the tiles hold was saved too.
+    page.click("#pair-render-density");
+    page.wait("document.getElementById('picture-right').getAttribute('aria-label').startsWith('density')");
+    page.wait("!document.getElementById('density-bar').hidden && document.getElementById('error-bar').hidden");
+    let colors = "(() => { const c = document.getElementById('picture-right'); \
+                  const d = new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer); \
+                  return new Set(d).size; })()";
+    // One colour a tile of 16 x 16 pixels.
+    page.wait(&format!(
+        "{colors} > 1 && {colors} <= 5 * Math.ceil(document.getElementById('picture-right').height / 16)"
+    ));
+    keep(&page, "density");
+    page.click("#pair-gt-render");
+    page.wait("document.getElementById('density-bar').hidden");
+    // The way to the camera looks like a button.
+    assert_ne!(
+        page.eval("getComputedStyle(document.querySelector('#view-title [data-act=camera]')).borderTopColor"),
+        "rgba(0, 0, 0, 0)"
+    );
     // The evaluation before.
     let now = page.eval("document.getElementById('evaluation').value");
     page.click("#panel-evaluation [data-act=eval-step][data-value='-1']");

@@ -7,7 +7,7 @@ use kiln_tests::runs::{kiln, outcome};
 use kiln_tests::static_host;
 use kiln_tests::view::View;
 
-use crate::stage::{RUN, Stage, assert_content, drawn, messages, ready, status, window};
+use crate::stage::{RUN, Stage, assert_content, copy, drawn, messages, ready, status, window};
 
 #[test]
 fn an_export_works_on_the_plainest_server() {
@@ -80,6 +80,45 @@ fn a_link_shows_what_one_saw_and_holds_no_token() {
     again.click("#tab-metrics");
     again.wait("document.querySelector('#charts figure[data-chart=loss] [data-act=chart-log]').ariaPressed === 'true'");
     assert_content(&again);
+}
+
+#[test]
+fn back_leads_to_the_tab_and_the_run_before() {
+    let stage = Stage::shared();
+    let root = stage.scratch.join("history");
+    for name in ["one", "two"] {
+        copy(&stage.run(), &root.join(name));
+    }
+    let view = View::start(&root);
+    let page = window();
+    page.go(&format!("{}&run=runs/one", view.url));
+    ready(&page);
+    drawn(&page);
+    let entries = page.eval("history.length");
+    page.click("#degrees [data-value='1']");
+    page.wait("location.search.includes('sh=1')");
+    page.click("#tab-metrics");
+    page.click("#tab-evaluation");
+    page.wait("document.querySelector('#views tr[data-view]')");
+    assert_eq!(
+        page.eval("history.length").as_u64(),
+        entries.as_u64().map(|n| n + 2),
+        "one a tab"
+    );
+    page.run("history.back()");
+    page.wait("!document.getElementById('panel-metrics').hidden && location.search.includes('tab=metrics')");
+    page.run("history.back()");
+    page.wait("!document.getElementById('panel-splats').hidden && !location.search.includes('tab=')");
+    assert!(status(&page)["splats"].as_u64() > Some(0), "the model stays");
+    page.run("history.forward()");
+    page.wait("!document.getElementById('panel-metrics').hidden");
+    // Another run, and back to the one before as it was left.
+    page.set("#run", "runs/two");
+    page.wait("JSON.parse(kiln.status()).run === 'runs/two'");
+    page.run("history.back()");
+    page.wait("JSON.parse(kiln.status()).run === 'runs/one' && !document.getElementById('panel-metrics').hidden");
+    ready(&page);
+    assert_content(&page);
 }
 
 #[test]

@@ -76,7 +76,12 @@ fn the_keyboard_is_enough() {
     // Arrows turn the scene, and go from tab to tab.
     page.run("document.getElementById('view').focus()");
     press(&page, "ArrowLeft");
-    page.wait("new URLSearchParams(location.search).has('view')");
+    let place = "new URLSearchParams(location.search).get('view')";
+    page.wait(place);
+    // A key that was let go before the next frame has moved the camera for one.
+    let before = page.eval(place);
+    page.run("for (const kind of ['keydown', 'keyup']) window.dispatchEvent(new KeyboardEvent(kind, { key: 'w' }))");
+    page.wait(&format!("{place} !== {:?}", before.as_str().unwrap()));
     page.run("document.getElementById('tab-splats').focus()");
     press(&page, "ArrowRight");
     assert_eq!(page.eval("document.activeElement.id"), "tab-metrics");
@@ -105,6 +110,12 @@ fn no_window_is_too_small() {
                 .as_f64()
                 .unwrap();
             assert!(over <= 0.0, "{tab} at {width}: {over} px too wide");
+        }
+        // The scales below the pictures of a view.
+        for pair in ["render-error", "render-density", "gt-render"] {
+            page.click(&format!("#pair-{pair}"));
+            let over = page.eval("document.documentElement.scrollWidth - innerWidth");
+            assert!(over.as_f64() <= Some(0.0), "{pair} at {width}: {over} px too wide");
         }
     }
     // In a small window the scene comes first; its panel is a press away.

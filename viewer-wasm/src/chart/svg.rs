@@ -12,7 +12,7 @@ use crate::math::{log2, pow};
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
-const BOTTOM: f64 = 22.0;
+const BOTTOM: f64 = 36.0;
 
 /// What a dot reaches beyond its place.
 const DOT: f64 = 3.0;
@@ -252,7 +252,13 @@ fn grid(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale, [width, height]: 
             short(value)
         );
     }
-    let _ = write!(svg, "<path class=\"axis\" d=\"M{LEFT} {bottom:.1}H{right:.1}\"/>");
+    let _ = write!(
+        svg,
+        "<path class=\"axis\" d=\"M{LEFT} {bottom:.1}H{right:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" \
+         text-anchor=\"middle\">iteration</text>",
+        0.5 * (LEFT + right),
+        height - 4.0
+    );
 }
 
 fn draw_marks(svg: &mut String, marks: &[Mark], x: &Scale, height: f64) {
@@ -337,6 +343,10 @@ mod tests {
         );
         let stack = draw(&charts[7], &marks, extent, &Window { log: true, ..WINDOW }).svg;
         assert_eq!(stack.matches("area layer").count(), 2);
+        for chart in &charts {
+            let svg = draw(chart, &marks, extent, &WINDOW).svg;
+            assert!(svg.contains(">iteration</text>"), "{}: what the axis counts", chart.id);
+        }
         let empty = draw(&charts[3], &[], extent, &WINDOW);
         assert!(!empty.svg.contains("class=\"curve"));
     }

@@ -71,6 +71,9 @@ pub(super) fn listen() {
         });
     }
     if let Some(window) = dom::window() {
+        dom::on(&window, "popstate", |_: Event| {
+            with(App::follow_history);
+        });
         dom::on(&window, "resize", |_: Event| {
             with(|app| {
                 app.view.dirty = true;

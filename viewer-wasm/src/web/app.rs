@@ -37,6 +37,8 @@ pub(super) struct App {
     pub(super) silent_since_ms: Option<f64>,
     /// When something was changed that the address does not say yet.
     pub(super) touched_ms: Option<f64>,
+    /// Tab and run of the entry in the browser's history that the page stands on.
+    pub(super) entry: (Tab, Option<String>),
 }
 
 /// Messages under these keys are about the page or the server; all others are about a run, and go with it.
@@ -53,6 +55,7 @@ pub(super) fn start(token: Option<String>, stored: bool) {
     let location = dom::window().map(|window| window.location());
     let query = location.and_then(|location| location.search().ok()).unwrap_or_default();
     let address = Address::parse(&query);
+    let tab = address.tab;
     let app = App {
         address: Address {
             token: token.or(address.token),
@@ -73,6 +76,7 @@ pub(super) fn start(token: Option<String>, stored: bool) {
         choice: 0,
         silent_since_ms: None,
         touched_ms: None,
+        entry: (tab, None),
     };
     APP.with(|slot| *slot.borrow_mut() = Some(app));
     actions::listen();

@@ -15,7 +15,7 @@ use crate::report;
 /// Most runs that have a button each.
 const MOST_BUTTONS: usize = 6;
 /// Height of a chart, pixels.
-const HEIGHT: f64 = 210.0;
+const HEIGHT: f64 = 224.0;
 
 /// What the reader chose, and what is drawn.
 #[derive(Default)]
@@ -149,6 +149,11 @@ impl App {
              <section><h2>Environment <small>{what}</small></h2><div class=\"scroll\">{env}</div></section>"
             )
         };
+        let ended = self.runs.iter().filter_map(|run| {
+            let name = (self.runs.len() > 1).then(|| format!("{} ", escape(self.name_of(&run.path))));
+            Some(format!("<p>{}{}</p>", name.unwrap_or_default(), run.ending()?))
+        });
+        dom::set_html("ended", &ended.collect::<String>());
         dom::set_html("charts", &html);
         dom::set_html("marks", &shown.concat());
         dom::set_html("tables", &tables);

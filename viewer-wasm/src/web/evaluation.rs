@@ -16,10 +16,11 @@ use crate::run::evaluation::{Figure, ViewRow};
 use crate::wipe::Frame;
 
 /// Kinds of pictures and their names for people.
-const PAIRS: [(&str, [&str; 2]); 3] = [
+const PAIRS: [(&str, [&str; 2]); 4] = [
     ("gt-render", ["gt", "render"]),
     ("render-error", ["render", "error"]),
     ("gt-error", ["gt", "error"]),
+    ("render-density", ["render", "density"]),
 ];
 
 /// What the reader chose.
@@ -195,12 +196,13 @@ impl App {
         }
         if row.images {
             let photo = format!("{path}/eval/gt/{set}/{name}.png");
-            let render = format!("{path}/eval/iteration_{it}/render/{set}/{name}.png");
-            let pair = [photo, render].map(|file| self.address.request(&file));
-            self.show_pair(pair, kinds);
+            let drawn = |kind: &str| format!("{path}/eval/iteration_{it}/{kind}/{set}/{name}.png");
+            let files = [photo, drawn("render"), drawn("density")];
+            self.show_pair(files.map(|file| self.address.request(&file)), kinds);
         } else {
             dom::set_text("label-left", words("render"));
             dom::show("error-bar", false);
+            dom::show("density-bar", false);
             if here {
                 self.show_own_render(name);
             }
@@ -211,7 +213,7 @@ impl App {
             .map(|figure| format!("{} {}", figure.title(), figure.print(row.figure(figure))))
             .collect();
         let html = format!(
-            "<strong>{}</strong> <span class=\"faint\">{set}, {rank}</span> {} <button type=\"button\" class=\"quiet\" \
+            "<strong>{}</strong> <span class=\"faint\">{set}, {rank}</span> {} <button type=\"button\" \
              data-act=\"camera\" data-value=\"{}\">Look through this camera</button>",
             escape(name),
             figures.join(" · "),

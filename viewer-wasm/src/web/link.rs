@@ -92,7 +92,30 @@ impl App {
         let history = dom::window().and_then(|window| window.history().ok());
         if let Some(history) = history {
             let url = if text.is_empty() { "./" } else { &text };
-            let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(url));
+            let entry = (self.address.tab, self.address.runs.first().cloned());
+            // *Back* leads to the tab and the run before; the first run of a page opens by itself.
+            let stays = self.entry.0 == entry.0 && (self.entry.1.is_none() || self.entry.1 == entry.1);
+            let _ = if stays {
+                history.replace_state_with_url(&JsValue::NULL, "", Some(url))
+            } else {
+                history.push_state_with_url(&JsValue::NULL, "", Some(url))
+            };
+            self.entry = entry;
+        }
+    }
+
+    /// *Back* or *Forward* was pressed: the address is that of another tab or run.
+    pub(super) fn follow_history(&mut self) {
+        let Some(location) = dom::window().map(|window| window.location()) else {
+            return;
+        };
+        let then = Address::parse(&location.search().unwrap_or_default());
+        if then.runs.first() == self.address.runs.first() {
+            self.entry.0 = then.tab;
+            self.show_tab(then.tab);
+        } else {
+            // All that its address says is set up as for whoever opens it.
+            let _ = location.reload();
         }
     }
 

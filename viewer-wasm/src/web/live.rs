@@ -157,6 +157,20 @@ fn take(run: &mut Run, rest: &Rest, got: &mut u64, metrics: bool) -> bool {
     }
 }
 
+impl Run {
+    /// How a run ended that was not finished, with the whole reason.
+    pub(super) fn ending(&self) -> Option<String> {
+        let info = &self.info;
+        if matches!(info.status.as_str(), "running" | "done") {
+            return None;
+        }
+        let done = (info.done as f64).max(self.metrics.last_it);
+        let why = info.message.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        let (status, why) = (escape(&info.status), escape(&why));
+        Some(format!("<span class=\"bad\">{status}</span> at {done:.0}{why}"))
+    }
+}
+
 impl App {
     /// Notes whether the server answered, and says so when it went away or takes the address no more.
     fn heard(&mut self, error: Option<&NetError>) {
@@ -224,15 +238,10 @@ impl App {
                 format!("<span class=\"pulse\"></span>training · {at} · {share:.0} %{its}")
             }
             ("done", _) => format!("{} iterations", info.total),
-            (other, _) => {
-                let why = info.message.as_ref().map_or(String::new(), |why| format!(": {why}"));
-                format!(
-                    "<span class=\"bad\">{}</span> at {done:.0}{}",
-                    escape(other),
-                    escape(&why)
-                )
-            }
+            _ => run.ending().unwrap_or_default(),
         };
         dom::set_html("live", &html);
+        // The head has no room for a long reason.
+        dom::set_attribute("live", "title", info.message.as_deref().unwrap_or_default());
     }
 }

@@ -1,4 +1,5 @@
-//! The two pictures of an evaluated view: photograph, render, and their difference, which is computed here.
+//! The two pictures of an evaluated view: photograph, render, how many Gaussians its tiles hold, and the difference of the
+//! first two, which is computed here.
 
 use js_sys::{Reflect, Uint8Array};
 use wasm_bindgen::Clamped;
@@ -18,16 +19,16 @@ const SIDES: [&str; 2] = ["picture-left", "picture-right"];
 /// Binary logarithm of the gain at first, so that a quarter of the range is as bright as can be.
 const GAIN_LOG2: i32 = 2;
 
-/// Addresses of photograph and render.
-type Pair = [String; 2];
+/// Addresses of photograph, render and density; the last is empty while nobody looks at it.
+type Files = [String; 3];
 
 /// What the stage shows.
 pub(super) struct Pictures {
     /// What is to be shown, and what is there.
-    wanted: Pair,
-    held: Pair,
-    /// RGBA of photograph and render, and their size.
-    pixels: [Vec<u8>; 2],
+    wanted: Files,
+    held: Files,
+    /// RGBA of each, and their size.
+    pixels: [Vec<u8>; 3],
     size: [u32; 2],
     gain_log2: i32,
 }
@@ -35,8 +36,8 @@ pub(super) struct Pictures {
 impl Default for Pictures {
     fn default() -> Self {
         Self {
-            wanted: Pair::default(),
-            held: Pair::default(),
+            wanted: Files::default(),
+            held: Files::default(),
             pixels: Default::default(),
             size: [0; 2],
             gain_log2: GAIN_LOG2,
@@ -45,22 +46,31 @@ impl Default for Pictures {
 }
 
 impl App {
-    /// Shows `kinds` of a view, whose photograph and render lie at `pair`.
-    pub(super) fn show_pair(&mut self, pair: Pair, kinds: [&str; 2]) {
+    /// Shows `kinds` of a view, whose pictures lie at `files`.
+    pub(super) fn show_pair(&mut self, mut files: Files, kinds: [&str; 2]) {
         dom::show("error-bar", kinds.contains(&"error"));
+        dom::show("density-bar", kinds.contains(&"density"));
         let pictures = &mut self.pictures;
-        pictures.wanted.clone_from(&pair);
-        if pictures.held == pair {
+        if !kinds.contains(&"density") {
+            // One that is there stays.
+            files[2] = match pictures.held[..2] == files[..2] {
+                true => std::mem::take(&mut pictures.held[2]),
+                false => String::new(),
+            };
+            pictures.held[2].clone_from(&files[2]);
+        }
+        pictures.wanted.clone_from(&files);
+        if pictures.held == files {
             self.paint();
             return;
         }
         spawn_local(async move {
             let mut read = Vec::new();
-            for url in &pair {
+            for url in files.iter().filter(|url| !url.is_empty()) {
                 let image = decoded(url).await;
                 read.push(image.and_then(|image| pixels_of(&image).ok()));
             }
-            with(|app| app.take_pictures(pair, read));
+            with(|app| app.take_pictures(files, read));
         });
     }
 
@@ -73,14 +83,14 @@ impl App {
             pose: camera.pose,
             lens: camera.lens,
         };
-        let wanted = [String::new(), camera.name.clone()];
+        let wanted = [String::new(), camera.name.clone(), String::new()];
         self.pictures.wanted.clone_from(&wanted);
         let done = Box::new(move |result: Result<JsValue, JsValue>| {
             // The order that it waited for is being taken: painting comes after.
             spawn_local(async move {
                 with(|app| match result.and_then(|picture| rgba_of(&picture)) {
                     Ok((rgba, size)) if app.pictures.wanted == wanted => {
-                        app.pictures.held = Pair::default();
+                        app.pictures.held = Files::default();
                         let _ = put(SIDES[0], &rgba, size);
                     }
                     _ => {}
@@ -90,31 +100,36 @@ impl App {
         self.order_picture(shot, done);
     }
 
-    fn take_pictures(&mut self, pair: Pair, read: Vec<Option<(Vec<u8>, [u32; 2])>>) {
+    fn take_pictures(&mut self, files: Files, read: Vec<Option<(Vec<u8>, [u32; 2])>>) {
         let pictures = &mut self.pictures;
-        if pictures.wanted != pair {
+        if pictures.wanted != files {
             return;
         }
-        let mut sides = read.into_iter().flatten();
-        let (Some((photo, size)), Some((render, other))) = (sides.next(), sides.next()) else {
-            pictures.held = Pair::default();
-            self.say("pictures", "The pictures of this view could not be read.");
-            return;
-        };
-        if size == other {
-            pictures.pixels = [photo, render];
-            (pictures.size, pictures.held) = (size, pair);
+        let names = ["photo", "render", "density picture"];
+        let missing = read.iter().zip(names).find(|(one, _)| one.is_none());
+        let size = read.iter().flatten().map(|one| one.1).next().unwrap_or_default();
+        let why = if let Some((_, name)) = missing {
+            format!(
+                "The {name} of this view could not be read; `kiln eval RUN --write` makes the pictures of a run anew."
+            )
+        } else if read.iter().flatten().any(|one| one.1 != size) {
+            "The pictures of this view have different sizes.".to_owned()
+        } else {
+            let mut all = read.into_iter().flatten().map(|one| one.0);
+            pictures.pixels = std::array::from_fn(|_| all.next().unwrap_or_default());
+            (pictures.size, pictures.held) = (size, files);
             self.unsay("pictures");
             self.paint();
-        } else {
-            self.say("pictures", "Photograph and render of this view have different sizes.");
-        }
+            return;
+        };
+        pictures.held = Files::default();
+        self.say("pictures", &why);
     }
 
     fn paint(&mut self) {
         let kinds = self.evaluation.kinds();
         let Pictures {
-            pixels: [photo, render],
+            pixels: [photo, render, density],
             size,
             gain_log2,
             ..
@@ -124,6 +139,7 @@ impl App {
             let painted = match kind {
                 "gt" => put(id, photo, *size),
                 "render" => put(id, render, *size),
+                "density" => put(id, density, *size),
                 _ => put(id, &error_picture(photo, render, gain), *size),
             };
             if painted.is_err() {
