@@ -121,7 +121,9 @@ impl ProjectFolder {
             .filter(|name| !name.starts_with('.'))
             .collect();
         names.sort();
-        let known = |name: &String| project.record.blocks.iter().any(|block| block.name == *name);
+        let known = |name: &String| {
+            project.record.blocks.iter().any(|block| block.name == *name) || project.is_left_of_a_cut(name)
+        };
         if let Some(foreign) = names.iter().find(|name| !known(name)) {
             return Err(ProjectError::Foreign {
                 path: folder.join(foreign),
@@ -176,9 +178,13 @@ impl ProjectFolder {
         let root = self.root.join(BLOCKS).join(name);
         let path = root.join(BLOCK);
         let Some(entry) = self.record.blocks.iter().find(|block| block.name == name) else {
-            return Err(ProjectError::NoSuchBlock {
-                project: self.root.clone(),
-                name: name.to_owned(),
+            let parts = self.parts_of(name);
+            return Err(match parts.is_empty() {
+                true => ProjectError::NoSuchBlock {
+                    project: self.root.clone(),
+                    name: name.to_owned(),
+                },
+                false => ProjectError::WasCut { path: root, parts },
             });
         };
         if !path.is_file() {
@@ -416,7 +422,7 @@ impl From<&Override> for TypedSetting {
 }
 
 /// The path from the root on, also of what is not there.
-fn whole(path: &Path) -> PathBuf {
+pub(super) fn whole(path: &Path) -> PathBuf {
     let found = path.canonicalize().or_else(|_| std::path::absolute(path));
     found.unwrap_or_else(|_| path.to_owned())
 }

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod cut;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
