@@ -72,6 +72,7 @@ impl Failure for ProjectError {
             | Self::WasCut { .. }
             | Self::MissingBlock { .. }
             | Self::Changed { .. }
+            | Self::OtherHoldOut { .. }
             | Self::Untrained { .. }
             | Self::NoModel { .. } => Exit::Data,
         }
@@ -116,6 +117,7 @@ impl Failure for ProjectError {
             Self::Changed { .. } => {
                 Some("put it back as it was; or split the scene again, with `-o` into another folder".to_owned())
             }
+            Self::OtherHoldOut { .. } => Some("delete it: it is written again from project.json".to_owned()),
             Self::Untrained { path, missing, .. } => {
                 let block = missing
                     .first()

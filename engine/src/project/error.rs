@@ -132,6 +132,12 @@ pub enum ProjectError {
         /// What was found.
         found: String,
     },
+    /// A list of held-out views that is not that of the project.
+    #[error("{} does not list the held-out views of the project", path.display())]
+    OtherHoldOut {
+        /// The file.
+        path: PathBuf,
+    },
     /// Blocks without a model.
     #[error("{} of {all} blocks are not trained: {}", missing.len(), listed(missing))]
     Untrained {

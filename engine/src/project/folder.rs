@@ -1,7 +1,7 @@
 //! A project folder and the blocks in it, as they are on disk.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -188,7 +188,13 @@ impl ProjectFolder {
             });
         };
         if !path.is_file() {
-            return Err(ProjectError::MissingBlock { path: root });
+            return Err(match root.is_dir() {
+                true => ProjectError::Changed {
+                    path,
+                    found: "it is not there any more".to_owned(),
+                },
+                false => ProjectError::MissingBlock { path: root },
+            });
         }
         let found = digest(&path)?;
         if found != entry.digest {
@@ -318,8 +324,10 @@ impl ProjectFolder {
             return Ok("false".to_owned());
         }
         let path = self.root.join(HOLD_OUT);
-        if !path.is_file() {
-            write_hold_out(&self.root, &self.record.test_views)?;
+        match fs::read_to_string(&path) {
+            Ok(found) if found == hold_out_text(&self.record.test_views) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => write_hold_out(&self.root, &self.record.test_views)?,
+            _ => return Err(ProjectError::OtherHoldOut { path }),
         }
         Ok(quoted(&whole(&path).display().to_string()))
     }
@@ -365,10 +373,14 @@ pub(super) fn write_hold_out(folder: &Path, names: &[String]) -> Result<(), Proj
     if names.is_empty() {
         return Ok(());
     }
-    let list: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let list = hold_out_text(names);
     Ok(write_atomic(&folder.join(HOLD_OUT), |file| {
         file.write_all(list.as_bytes())
     })?)
+}
+
+fn hold_out_text(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name}\n")).collect()
 }
 
 /// True for keys that a block sets itself.
@@ -428,11 +440,11 @@ pub(super) fn whole(path: &Path) -> PathBuf {
 }
 
 impl BlockFolder {
-    /// True for a folder that holds a block, and where a project has its blocks but nothing is.
+    /// True for a folder that holds a block, and where a project has its blocks, whatever is there.
     #[must_use]
     pub fn is_one(folder: &Path) -> bool {
-        if folder.exists() {
-            return folder.join(BLOCK).is_file();
+        if folder.join(BLOCK).is_file() {
+            return true;
         }
         let folder = whole(folder);
         let mut above = folder.ancestors().skip(1);
