@@ -11,6 +11,7 @@ from typing import Any
 
 from kiln_ray import project as records
 from kiln_ray.cluster import Cluster
+from kiln_ray.metrics import Meter
 from kiln_ray.progress import Row, Screen, record
 from kiln_ray.project import Project, ProjectError, cuts_of
 from kiln_ray.storage import ERRORS, Storage, is_url
@@ -76,12 +77,15 @@ class Place:
 class Drive:
     """A project on its way through a cluster."""
 
-    def __init__(self, place: Place, cluster: Cluster, screen: Screen, evaluates: bool = False) -> None:
+    def __init__(
+        self, place: Place, cluster: Cluster, screen: Screen, meter: Meter, evaluates: bool = False
+    ) -> None:
         self._place = place
         #: The merged model is evaluated.
         self._evaluates = evaluates
         self._cluster = cluster
         self._screen = screen
+        self._meter = meter
         self._project = place.project()
         self._rows = {name: Row(name) for name in self._project.blocks}
         #: Ends of attempts at blocks, at cutting them, at the merge and the evaluation.
@@ -179,7 +183,9 @@ class Drive:
         verdict = judge(history, cuts_of(name) if name in self._rows else None)
         if name.startswith(CUT) and verdict.next is Next.DONE:
             self._adopt()
-            if block in self._rows and not self._stopping:
+            if block not in self._rows:
+                self._meter.cut()
+            elif not self._stopping:
                 # Another driver was faster, and trained it; or the index could not be read.
                 self._paused[block] = (time.monotonic() + PAUSE_S, None)
             return
@@ -209,6 +215,7 @@ class Drive:
             self._screen.say(f"{name} ends the project, {verdict.reason}")
             self._stop()
             return
+        self._meter.retry()
         pause = min(MOST_PAUSE_S, PAUSE_S * 2 ** min(len(history) - 1, 10))
         self._paused[name] = (time.monotonic() + pause, node)
 
@@ -251,6 +258,7 @@ class Drive:
             self._heard(name, heard)
         rows = list(self._rows.values())
         self._screen.show(rows)
+        self._meter.show(rows)
         try:
             self._place.write(records.PROGRESS, json.dumps(record(rows, self._merged), indent=1).encode())
         except ERRORS as error:

@@ -20,6 +20,7 @@ from ray.cluster_utils import Cluster as RayCluster
 
 from kiln_ray.cluster import Cluster, Needs
 from kiln_ray.drive import Drive, Place
+from kiln_ray.metrics import Meter
 from kiln_ray.progress import Row, Screen
 from kiln_ray.push import push
 from kiln_ray.storage import Storage
@@ -60,7 +61,7 @@ class Driven:
 
 def drive(project: str, kiln: str, work: Path, cpus: float = 1) -> Driven:
     job = Job(project, kiln, str(work), sync_s=0.1, lease_s=0.5, merge_memory_mib=64)
-    driver = Drive(Place(project), Cluster(job, Needs(0, cpus)), Screen())
+    driver = Drive(Place(project), Cluster(job, Needs(0, cpus)), Screen(), Meter(project))
     code: list[int] = []
     thread = threading.Thread(target=lambda: code.append(driver.run()))
     thread.start()
