@@ -28,7 +28,7 @@ pub(super) fn run(request: &SplitScene, block: &Path, out: &mut dyn Write) -> Re
         }));
     }
     let project = match Cutting::prepare(block).map_err(boxed)? {
-        ToCut::Already(project) => project,
+        ToCut::Already(project) => *project,
         ToCut::Whole(cutting) => cut(request, *cutting)?,
     };
     print(&project, request.json, out)?;

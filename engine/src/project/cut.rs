@@ -41,7 +41,7 @@ pub enum ToCut {
     /// It can be cut.
     Whole(Box<Cutting>),
     /// It is cut already; the project with its parts.
-    Already(ProjectFolder),
+    Already(Box<ProjectFolder>),
 }
 
 /// A block that is being cut. While this lives nobody trains it and nobody else writes the project.
@@ -84,7 +84,7 @@ impl Cutting {
             Ok(block) => block,
             Err(ProjectError::WasCut { .. }) => {
                 clear(&draft, &project, &name)?;
-                return Ok(ToCut::Already(project));
+                return Ok(ToCut::Already(Box::new(project)));
             }
             Err(error) => return Err(error),
         };
