@@ -6,6 +6,9 @@
 use crate::grid::Demand;
 use crate::{Grid, Rect};
 
+/// How far a side may be from a line of the grid, in cells: bounds are rounded.
+const LINE: f64 = 1e-6;
+
 /// A leaf of the tree, or what may become one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
@@ -38,6 +41,25 @@ impl Block {
     #[must_use]
     pub fn whole(demand: &Demand<'_>, margin: f64) -> Self {
         Self::of(demand, Rect::PLANE, [[0, 0], demand.grid().cells()], margin)
+    }
+
+    /// The block of a core that was cut along lines of this grid; none for any other.
+    #[must_use]
+    pub fn of_core(demand: &Demand<'_>, core: Rect, margin: f64) -> Option<Self> {
+        let grid = demand.grid();
+        let line = |axis: usize, side: f64, outermost: usize| {
+            if side.is_infinite() {
+                return Some(outermost);
+            }
+            let at = (side - grid.bounds().min[axis]) / grid.cell();
+            let cell = at.round();
+            let is_one = (at - cell).abs() < LINE && (0.0..=grid.cells()[axis] as f64).contains(&cell);
+            is_one.then_some(cell as usize)
+        };
+        let [columns, rows] = grid.cells();
+        let from = [line(0, core.min[0], 0)?, line(1, core.min[1], 0)?];
+        let to = [line(0, core.max[0], columns)?, line(1, core.max[1], rows)?];
+        (from[0] < to[0] && from[1] < to[1]).then(|| Self::of(demand, core, [from, to], margin))
     }
 
     /// Core and margin.
@@ -173,6 +195,18 @@ pub fn cut_into<E>(
     Ok(blocks.into_iter().map(|(block, _)| block).collect())
 }
 
+/// Cuts one block in two, on its longer side or else on the other; none where one half of every pair is too small. The outer
+/// sides of the halves are those of the block.
+pub fn halve(
+    block: &Block,
+    demand: &Demand<'_>,
+    margin: f64,
+    mut is_too_small: impl FnMut(&Block) -> bool,
+) -> Option<[Block; 2]> {
+    let mut pairs = block.halves(demand, margin).into_iter();
+    pairs.find(|halves| !halves.iter().any(&mut is_too_small))
+}
+
 /// The first pair of halves neither of which is too small, each with whether it fits.
 type Halves = Option<[(Block, bool); 2]>;
 
@@ -243,7 +277,7 @@ pub fn grid_over(cameras: &[[f64; 2]], points: &[[f64; 2]]) -> Grid {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
 
@@ -267,7 +301,7 @@ mod tests {
         grid
     }
 
-    fn random(state: &mut u64) -> f64 {
+    pub(crate) fn random(state: &mut u64) -> f64 {
         *state = state
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
@@ -312,6 +346,30 @@ mod tests {
         assert!(shares.iter().all(|share| (200..=300).contains(share)), "{shares:?}");
         let other = grid.demand(2000);
         assert_eq!(blocks.iter().map(|block| block.with(&other).demand).sum::<u64>(), 2000);
+    }
+
+    #[test]
+    fn leaves_are_found_by_their_cores_and_halved() {
+        let grid = grid();
+        let demand = grid.demand(100_000);
+        let leaves = cut_into::<Never>(&demand, 0.1, 7, |_| Ok(Verdict::Fits)).unwrap();
+        let mut state = 3;
+        for leaf in &leaves {
+            let found = Block::of_core(&demand, leaf.core, 0.1).unwrap();
+            assert_eq!(&found, leaf);
+            let halves = halve(&found, &demand, 0.1, |_| false).unwrap();
+            assert_eq!(halves[0].demand + halves[1].demand, leaf.demand);
+            assert!(halves.iter().all(|half| half.margin <= leaf.margin));
+            for _ in 0..10_000 {
+                let place = [0, 1].map(|_| (random(&mut state) - 0.5) * 400.0);
+                let owners = halves.iter().filter(|half| half.core.contains(place)).count();
+                assert_eq!(owners, usize::from(leaf.core.contains(place)));
+            }
+        }
+        assert_eq!(halve(&leaves[0], &demand, 0.1, |_| true), None);
+        let elsewhere = Rect::PLANE.cut(0, 3.5)[0];
+        assert_eq!(Block::of_core(&demand, elsewhere, 0.1), None, "no line of the grid");
+        assert_eq!(Block::of_core(&demand, Rect::PLANE.cut(0, -7.0)[0], 0.1), None);
     }
 
     #[test]

@@ -37,6 +37,19 @@ impl Grid {
         }
     }
 
+    /// The empty grid that covers exactly `bounds`, which are those of a grid whose longer side has `side_cells` cells.
+    #[must_use]
+    pub fn again(bounds: Rect, side_cells: usize) -> Self {
+        let mut grid = Self::new(bounds, side_cells);
+        // The bounds end with a whole cell, but for what was rounded: that must not become one more.
+        grid.cells = bounds
+            .sides()
+            .map(|side| ((side / grid.cell).round() as usize).clamp(1, side_cells.max(1)));
+        grid.bounds = bounds;
+        grid.weights = vec![0; grid.cells[0] * grid.cells[1]];
+        grid
+    }
+
     /// What it covers: the bounds it was made for, the shorter side rounded up to whole cells.
     #[must_use]
     pub const fn bounds(&self) -> Rect {
@@ -192,6 +205,22 @@ mod tests {
             assert_eq!(grid.index(place), cell, "{place:?}");
         }
         assert_eq!(grid.line(1, 1), 12.0);
+    }
+
+    #[test]
+    fn a_grid_is_found_again_by_its_bounds() {
+        let mut state = 5;
+        for _ in 0..1000 {
+            let [x, y, width, height] = [0; 4].map(|_| crate::cut::tests::random(&mut state));
+            let min = [1e4 * (x - 0.5), 3.0 * y];
+            let bounds = Rect {
+                min,
+                max: [min[0] + 7.0 * width + 0.01, min[1] + 500.0 * height + 0.01],
+            };
+            let grid = Grid::new(bounds, 256);
+            let again = Grid::again(grid.bounds(), 256);
+            assert_eq!((grid.cells(), grid.bounds()), (again.cells(), again.bounds()));
+        }
     }
 
     #[test]

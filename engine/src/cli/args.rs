@@ -254,7 +254,7 @@ pub(super) struct RenderArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct MeshArgs {
-    /// Run folder, or any 3D Gaussian Splatting PLY file
+    /// Run folder, project of blocks, or any 3D Gaussian Splatting PLY file
     #[arg(value_name = "RUN|PLY")]
     pub(super) target: PathBuf,
     /// Scene folder, whose training views depth is taken from; without it the one the run was trained on
@@ -263,7 +263,7 @@ pub(super) struct MeshArgs {
     /// Iteration of the run's model; without it the last one saved
     #[arg(long, value_name = "N")]
     pub(super) iteration: Option<u32>,
-    /// Folder of the files; without it `mesh` in the run folder, or beside the PLY file
+    /// Folder of the files; without it `mesh` in the run folder, or beside the PLY file, a project's merged one too
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
     /// How the surface is found [mesh.method]
@@ -339,7 +339,7 @@ impl MeshFormatName {
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
-    /// Run folder, or any 3D Gaussian Splatting PLY file
+    /// Run folder, project of blocks, or any 3D Gaussian Splatting PLY file
     #[arg(value_name = "RUN|PLY")]
     pub(super) target: PathBuf,
     /// Iteration of the run's model; without it the last one saved

@@ -6,7 +6,7 @@ use super::request::{Resume, Settings};
 use super::stored::boxed;
 use super::{Failure, UsageError};
 use crate::config::Inputs;
-use crate::project::{BlockFolder, DONE, Done, ProjectFolder};
+use crate::project::{BlockFolder, DONE, Done, FolderLock, ProjectFolder};
 use crate::record::run_folder::record_path;
 use crate::run::RunEnd;
 
@@ -15,6 +15,8 @@ pub(super) struct BlockTask {
     block: BlockFolder,
     typed: Inputs,
     project: ProjectFolder,
+    /// Others may train it too, and find its run locked; nobody may cut it in two meanwhile.
+    _whole: FolderLock,
 }
 
 impl BlockTask {
@@ -30,6 +32,8 @@ impl BlockTask {
         if !BlockFolder::is_one(path) {
             return Ok(None);
         }
+        // Before the index is read: what it lists then stays.
+        let lock = FolderLock::share(path).map_err(boxed)?;
         let (project, block) = ProjectFolder::around(path).map_err(boxed)?;
         let own = ["dataset.images", "dataset.hold_out", "run.output", "run.name"];
         let mut overrides = settings.inputs.overrides.iter();
@@ -44,6 +48,7 @@ impl BlockTask {
             block,
             typed: settings.inputs.clone(),
             project,
+            _whole: lock,
         }))
     }
 

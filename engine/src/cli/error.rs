@@ -131,6 +131,14 @@ pub enum UsageError {
         /// The flag.
         flag: String,
     },
+    /// A setting for a block that is cut.
+    #[error("`{flag}` is nothing that can be set where the block {} is cut: its halves are made as the project was", block.display())]
+    OfCut {
+        /// The block.
+        block: PathBuf,
+        /// The flag.
+        flag: String,
+    },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
@@ -180,6 +188,7 @@ impl UsageError {
                 Some("`--profile 8gb` is for 8 GB cards; `kiln profiles list` shows others, `--set memory.cap_gib=6.5` is any size".to_owned())
             }
             Self::OfBlock { .. } => Some("leave it out; `kiln split` decides it for all blocks of a project".to_owned()),
+            Self::OfCut { .. } => Some("leave it out; `kiln split SCENE -o PROJECT` makes another project".to_owned()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }

@@ -48,6 +48,7 @@ Examples:
   kiln split city --profile 8gb -o city-blocks --plan-only what would be made, and nothing written
   kiln split city --profile 24gb -o c --gaussians 60M --recipe quality
   kiln train city-blocks/blocks/b0000                      train a block; again to go on with it
+  kiln split city-blocks/blocks/b0000                      in two halves, where training ended with exit code 6
 
 docs/guide/large-scenes.md goes from photos to one model, on one machine and on many.";
 

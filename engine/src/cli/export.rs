@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
 use super::request::Export;
-use super::stored::boxed;
+use super::stored::{boxed, is_project};
 use super::{Exit, Failure, UsageError};
 use crate::export::{Chosen, Format, deliver, read_model};
+use crate::project::ProjectFolder;
 use crate::run::{Location, RunError};
 
 /// Writes the file and prints its path to `out`.
@@ -15,8 +16,14 @@ use crate::run::{Location, RunError};
 /// # Errors
 /// Anything that keeps the file from being written; the caller prints it.
 pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let location = Location::find(&request.target, request.iteration).map_err(|e| boxed(RunError::from(e)))?;
-    let model_path = location.ply.as_path();
+    let model_path = if is_project(&request.target, request.iteration) {
+        let project = ProjectFolder::open(&request.target).map_err(boxed)?;
+        project.merged().map_err(boxed)?
+    } else {
+        let found = Location::find(&request.target, request.iteration);
+        found.map_err(|e| boxed(RunError::from(e)))?.ply
+    };
+    let model_path = model_path.as_path();
     let output = match &request.output {
         Some(path) => path.clone(),
         None => beside(model_path, request.format),

@@ -57,6 +57,7 @@ impl Failure for ProjectError {
             Self::NotEmpty { .. }
             | Self::OtherSplit { .. }
             | Self::TrainedOtherwise { .. }
+            | Self::IsTrained { .. }
             | Self::Busy { .. }
             | Self::NoRoom { .. } => Exit::Output,
             Self::DoesNotFit { .. } => Exit::DoesNotFit,
@@ -68,8 +69,10 @@ impl Failure for ProjectError {
             | Self::Unsuitable { .. }
             | Self::Foreign { .. }
             | Self::NoSuchBlock { .. }
+            | Self::WasCut { .. }
             | Self::MissingBlock { .. }
             | Self::Changed { .. }
+            | Self::OtherHoldOut { .. }
             | Self::Untrained { .. }
             | Self::NoModel { .. } => Exit::Data,
         }
@@ -104,12 +107,17 @@ impl Failure for ProjectError {
             }
             Self::Foreign { .. } => Some("move it elsewhere".to_owned()),
             Self::NoSuchBlock { project, .. } => Some(format!("`kiln status {}` lists its blocks", word(project))),
+            Self::WasCut { .. } => Some("name its parts in its place, as the project's blocks.txt does".to_owned()),
+            Self::IsTrained { .. } => {
+                Some("leave it as it is; `kiln train --overwrite` trains it again, with other settings".to_owned())
+            }
             Self::MissingBlock { .. } => {
                 Some("copy the project again with all its blocks, or split the scene again".to_owned())
             }
             Self::Changed { .. } => {
                 Some("put it back as it was; or split the scene again, with `-o` into another folder".to_owned())
             }
+            Self::OtherHoldOut { .. } => Some("delete it: it is written again from project.json".to_owned()),
             Self::Untrained { path, missing, .. } => {
                 let block = missing
                     .first()

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::exit::unprinted;
 use super::request::{Mesh, Model};
-use super::stored::{boxed, check_keys, load, open, scene};
+use super::stored::{boxed, check_keys, is_project, load, open, scene};
 use super::{Exit, Failure, Settings, UsageError};
 use crate::config::{Inputs, MeshMethod};
 use crate::memory::MIB;
@@ -43,14 +43,19 @@ pub(super) fn make(
         dry_run,
         json,
     } = request;
-    if let Some(source) = triangles(&model)? {
+    // What is merged of blocks is Gaussians.
+    let of_project = is_project(&model.target, model.iteration);
+    if let Some(source) = if of_project { None } else { triangles(&model)? } {
         let folder = output.unwrap_or_else(|| beside(&model.target));
         return convert(&model, &source, (&folder, dry_run, json), out);
     }
     let opened = open("mesh", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;
-    let folder = output.unwrap_or_else(|| beside(&model.target));
+    let folder = output.unwrap_or_else(|| match of_project {
+        true => beside(&opened.location.ply),
+        false => beside(&model.target),
+    });
     let target = (
         opened.location.ply.as_path(),
         scene.as_path(),

@@ -6,6 +6,7 @@
 mod args;
 mod block;
 mod colmap;
+mod cut;
 mod doctor;
 mod error;
 mod eval;

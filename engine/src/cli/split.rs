@@ -8,20 +8,20 @@ use super::for_scene::{ForScene, check_scene, for_scene};
 use super::plan::{card_limits, card_variants};
 use super::request::SplitScene;
 use super::stored::boxed;
-use super::{Exit, Failure, UsageError};
+use super::{Exit, Failure, UsageError, cut};
 use crate::config::{Inputs, Override, Profile};
 use crate::memory::{Budget, MIB};
 use crate::plan::{
     Faults, PlanError, PlanReport, REFERENCE_BYTES, gib_to_bytes, plan_first, plan_with_photos, scene_options,
 };
 use crate::project::{
-    BlockRecord, Cut, Draft, PlanRecord, ProjectError, ProjectFolder, ProjectRecord, Survey, VERSION, block_name,
-    prepare, scene_record, settings_record,
+    BlockEntry, BlockFolder, BlockRecord, Cut, Draft, PlanRecord, ProjectError, ProjectFolder, ProjectRecord, Survey,
+    VERSION, block_name, prepare, scene_record, settings_record,
 };
 use crate::scene::{SceneIndex, SceneOptions};
 
 /// Points that are looked at of each photo.
-const SEEN_POINTS: u32 = 4096;
+pub(super) const SEEN_POINTS: u32 = 4096;
 /// Views of a scene that a recipe's number of steps is meant for, and the least and the most it is multiplied by.
 const USUAL_VIEWS: f64 = 200.0;
 const STEPS: [f64; 2] = [0.35, 2.0];
@@ -44,6 +44,11 @@ struct Job<'a> {
 pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let SplitScene { settings, options, .. } = request;
     let preliminary = settings.preliminary().map_err(boxed)?;
+    if let Some(block) = preliminary.dataset.path.as_deref().map(Path::new)
+        && BlockFolder::is_one(block)
+    {
+        return cut::run(request, block, out);
+    }
     let Some(root) = preliminary.run.output.as_deref().map(PathBuf::from) else {
         return Err(boxed(UsageError::NoProjectFolder));
     };
@@ -164,7 +169,7 @@ impl Job<'_> {
                 .options
                 .gaussians
                 .filter(|_| !sets(inputs, "memory.max_gaussians"));
-            let mut folder = draft.block(BlockRecord {
+            let folder = draft.block(BlockRecord {
                 version: VERSION,
                 name: block_name(at),
                 core: (&block.core).into(),
@@ -182,15 +187,28 @@ impl Job<'_> {
                 },
                 files,
             });
-            let inputs = project.inputs(&folder, &Inputs::default());
-            let ForScene { mut profile, scene, .. } = for_scene(&inputs)?;
-            let report = planned(&mut profile, &scene, self.budget, &self.request.faults).map_err(boxed)?;
-            folder.record.planned.gaussians = report.capacities.n_limit;
-            folder.record.planned.device_bytes = report.device_bytes;
-            record.blocks.push(draft.write_block(&folder).map_err(boxed)?);
+            let (_, entry) = write_planned(draft, &project, folder, self.budget, &self.request.faults)?;
+            record.blocks.push(entry);
         }
         Ok(record)
     }
+}
+
+/// Plans a block of a draft as its run will, and writes its index.
+pub(super) fn write_planned(
+    draft: &Draft,
+    project: &ProjectFolder,
+    mut folder: BlockFolder,
+    budget: Budget,
+    faults: &Faults,
+) -> Result<(BlockFolder, BlockEntry), Box<dyn Failure>> {
+    let inputs = project.inputs(&folder, &Inputs::default());
+    let ForScene { mut profile, scene, .. } = for_scene(&inputs)?;
+    let report = planned(&mut profile, &scene, budget, faults).map_err(boxed)?;
+    folder.record.planned.gaussians = report.capacities.n_limit;
+    folder.record.planned.device_bytes = report.device_bytes;
+    let entry = draft.write_block(&folder).map_err(boxed)?;
+    Ok((folder, entry))
 }
 
 /// The plan of a run on a card of that budget.
@@ -211,7 +229,7 @@ fn sets(inputs: &Inputs, key: &str) -> bool {
 }
 
 /// How much longer or shorter the run of so many views is, where nobody says how long it is to be.
-fn steps_scaler(inputs: &Inputs, views: usize) -> Option<f64> {
+pub(super) fn steps_scaler(inputs: &Inputs, views: usize) -> Option<f64> {
     if inputs.steps_scaler.is_some() || sets(inputs, "schedule.iterations") {
         return None;
     }
@@ -245,7 +263,7 @@ fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<
     writeln!(out, "{}", lines.join("\n")).map_err(|error| boxed(unprinted(error)))
 }
 
-fn print(project: &ProjectFolder, json: bool, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
+pub(super) fn print(project: &ProjectFolder, json: bool, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
     if json {
         let written = serde_json::to_writer_pretty(&mut *out, &project.record).map_err(io::Error::from);
         return written

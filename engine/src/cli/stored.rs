@@ -1,7 +1,7 @@
 //! What `kiln eval`, `kiln render` and `kiln mesh` share: the model's settings, its device, a progress line.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::for_scene::settle_lpips;
 use super::parse::scene_of;
@@ -122,7 +122,7 @@ fn is_set(model: &Model, key: &str) -> bool {
 /// gets the memory profile that fits the device.
 pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<dyn Failure>> {
     check_keys(command, &model.settings.inputs.overrides).map_err(boxed)?;
-    let (location, inputs) = find(command, model)?;
+    let (location, inputs) = find(model)?;
     let is_of_run = location.config.is_some();
     let (profile, open) = open_with(command, model, inputs, is_of_run)?;
     if !model.quiet {
@@ -137,10 +137,15 @@ pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<d
     })
 }
 
+/// True where the merged model of a project is meant.
+pub(super) fn is_project(target: &Path, iteration: Option<u32>) -> bool {
+    iteration.is_none() && ProjectFolder::is_one(target)
+}
+
 /// The model that is meant, and the settings that it is looked at with.
-fn find(command: &str, model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
+fn find(model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
     let kernel_of_profile = KERNEL.into_iter().any(|key| is_set(model, key));
-    if command != "mesh" && model.iteration.is_none() && ProjectFolder::is_one(&model.target) {
+    if is_project(&model.target, model.iteration) {
         let project = ProjectFolder::open(&model.target).map_err(boxed)?;
         let location = Location {
             ply: project.merged().map_err(boxed)?,

@@ -104,6 +104,20 @@ pub enum ProjectError {
         /// The name.
         name: String,
     },
+    /// A block that was cut.
+    #[error("{} was cut into {}", path.display(), listed(parts))]
+    WasCut {
+        /// Where it was.
+        path: PathBuf,
+        /// Names of its parts.
+        parts: Vec<String>,
+    },
+    /// A trained block that is to be cut.
+    #[error("{} is trained, and blocks are cut before they are", path.display())]
+    IsTrained {
+        /// The block's folder.
+        path: PathBuf,
+    },
     /// A listed block that is not there.
     #[error("the block {} is missing", path.display())]
     MissingBlock {
@@ -117,6 +131,12 @@ pub enum ProjectError {
         path: PathBuf,
         /// What was found.
         found: String,
+    },
+    /// A list of held-out views that is not that of the project.
+    #[error("{} does not list the held-out views of the project", path.display())]
+    OtherHoldOut {
+        /// The file.
+        path: PathBuf,
     },
     /// Blocks without a model.
     #[error("{} of {all} blocks are not trained: {}", missing.len(), listed(missing))]

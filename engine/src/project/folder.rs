@@ -1,7 +1,7 @@
 //! A project folder and the blocks in it, as they are on disk.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -121,7 +121,9 @@ impl ProjectFolder {
             .filter(|name| !name.starts_with('.'))
             .collect();
         names.sort();
-        let known = |name: &String| project.record.blocks.iter().any(|block| block.name == *name);
+        let known = |name: &String| {
+            project.record.blocks.iter().any(|block| block.name == *name) || project.is_left_of_a_cut(name)
+        };
         if let Some(foreign) = names.iter().find(|name| !known(name)) {
             return Err(ProjectError::Foreign {
                 path: folder.join(foreign),
@@ -176,13 +178,23 @@ impl ProjectFolder {
         let root = self.root.join(BLOCKS).join(name);
         let path = root.join(BLOCK);
         let Some(entry) = self.record.blocks.iter().find(|block| block.name == name) else {
-            return Err(ProjectError::NoSuchBlock {
-                project: self.root.clone(),
-                name: name.to_owned(),
+            let parts = self.parts_of(name);
+            return Err(match parts.is_empty() {
+                true => ProjectError::NoSuchBlock {
+                    project: self.root.clone(),
+                    name: name.to_owned(),
+                },
+                false => ProjectError::WasCut { path: root, parts },
             });
         };
         if !path.is_file() {
-            return Err(ProjectError::MissingBlock { path: root });
+            return Err(match root.is_dir() {
+                true => ProjectError::Changed {
+                    path,
+                    found: "it is not there any more".to_owned(),
+                },
+                false => ProjectError::MissingBlock { path: root },
+            });
         }
         let found = digest(&path)?;
         if found != entry.digest {
@@ -312,8 +324,10 @@ impl ProjectFolder {
             return Ok("false".to_owned());
         }
         let path = self.root.join(HOLD_OUT);
-        if !path.is_file() {
-            write_hold_out(&self.root, &self.record.test_views)?;
+        match fs::read_to_string(&path) {
+            Ok(found) if found == hold_out_text(&self.record.test_views) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => write_hold_out(&self.root, &self.record.test_views)?,
+            _ => return Err(ProjectError::OtherHoldOut { path }),
         }
         Ok(quoted(&whole(&path).display().to_string()))
     }
@@ -359,10 +373,14 @@ pub(super) fn write_hold_out(folder: &Path, names: &[String]) -> Result<(), Proj
     if names.is_empty() {
         return Ok(());
     }
-    let list: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let list = hold_out_text(names);
     Ok(write_atomic(&folder.join(HOLD_OUT), |file| {
         file.write_all(list.as_bytes())
     })?)
+}
+
+fn hold_out_text(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name}\n")).collect()
 }
 
 /// True for keys that a block sets itself.
@@ -416,17 +434,17 @@ impl From<&Override> for TypedSetting {
 }
 
 /// The path from the root on, also of what is not there.
-fn whole(path: &Path) -> PathBuf {
+pub(super) fn whole(path: &Path) -> PathBuf {
     let found = path.canonicalize().or_else(|_| std::path::absolute(path));
     found.unwrap_or_else(|_| path.to_owned())
 }
 
 impl BlockFolder {
-    /// True for a folder that holds a block, and where a project has its blocks but nothing is.
+    /// True for a folder that holds a block, and where a project has its blocks, whatever is there.
     #[must_use]
     pub fn is_one(folder: &Path) -> bool {
-        if folder.exists() {
-            return folder.join(BLOCK).is_file();
+        if folder.join(BLOCK).is_file() {
+            return true;
         }
         let folder = whole(folder);
         let mut above = folder.ancestors().skip(1);

@@ -20,8 +20,33 @@ impl FolderLock {
         Self::of(folder)
     }
 
+    /// Locks a folder that is there, after whoever holds it.
+    #[must_use]
+    pub(super) fn wait(folder: &Path) -> Self {
+        let file = File::open(folder).ok().filter(|_| cfg!(unix));
+        // Without locks, work is no worse than before them.
+        Self(file.filter(|file| file.lock().is_ok()))
+    }
+
+    /// Locks a folder that is there for one of many, against those that want it alone; a folder that is not there has no lock.
+    ///
+    /// # Errors
+    /// [`ProjectError::Busy`] when somebody holds it alone.
+    pub fn share(folder: &Path) -> Result<Self, ProjectError> {
+        let Some(file) = File::open(folder).ok().filter(|_| cfg!(unix)) else {
+            return Ok(Self(None));
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Self(Some(file))),
+            Err(fs::TryLockError::WouldBlock) => Err(ProjectError::Busy {
+                path: folder.to_owned(),
+            }),
+            Err(fs::TryLockError::Error(_)) => Ok(Self(None)),
+        }
+    }
+
     #[cfg(unix)]
-    fn of(folder: &Path) -> Result<Self, ProjectError> {
+    pub(super) fn of(folder: &Path) -> Result<Self, ProjectError> {
         // Some network file systems have no locks; work there is no worse than without them.
         let Ok(file) = File::open(folder) else {
             return Ok(Self(None));
@@ -37,7 +62,7 @@ impl FolderLock {
 
     /// Folders cannot be opened elsewhere.
     #[cfg(not(unix))]
-    fn of(_folder: &Path) -> Result<Self, ProjectError> {
+    pub(super) fn of(_folder: &Path) -> Result<Self, ProjectError> {
         Ok(Self(None))
     }
 }

@@ -10,6 +10,7 @@
 //! merged/{point_cloud.ply, point_cloud.index.json}
 //! ```
 
+mod cut;
 mod error;
 mod folder;
 mod lock;
@@ -20,6 +21,7 @@ mod split;
 mod status;
 mod write;
 
+pub use cut::{Cutting, ToCut, half_names};
 pub use error::ProjectError;
 pub use folder::{BLOCKS, BlockFolder, DONE, PROJECT, ProjectFolder, evaluation_path, merged_path};
 pub use lock::FolderLock;

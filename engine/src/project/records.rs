@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Version of all of them.
 pub const VERSION: u32 = 1;
 
-/// `project.json`: a scene and how it was cut. Written last by `kiln split`.
+/// `project.json`: a scene and how it was cut. Written last by `kiln split`, which replaces an entry of `blocks` by two when it cuts
+/// a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectRecord {
     /// Version of this format; 1.
@@ -118,6 +119,19 @@ pub struct SplitOptions {
     pub up: Option<[f64; 3]>,
 }
 
+impl Default for SplitOptions {
+    fn default() -> Self {
+        Self {
+            gaussians: None,
+            blocks: None,
+            margin: 0.05,
+            min_views: 30,
+            max_views: 1500,
+            up: None,
+        }
+    }
+}
+
 /// Axes in the plane, and up: unit vectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ground {
@@ -164,7 +178,7 @@ pub struct BlockRecord {
     pub test_views: Vec<String>,
     /// What every step number is multiplied by.
     pub steps_scaler: Option<f64>,
-    /// Most Gaussians, where the whole scene's were asked for.
+    /// Most Gaussians, where the whole scene's were asked for or the block is part of one that was cut.
     pub max_gaussians: Option<u64>,
     /// The scene's photos are read at their own size, whatever the resolution asked for: they lie there divided already.
     pub divided: bool,

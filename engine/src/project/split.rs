@@ -5,10 +5,11 @@
 
 use kiln_blocks::cut::{self, Block, CutError, Verdict};
 use kiln_blocks::views::{MOSTLY, assign, share};
-use kiln_blocks::{Grid, Ground, Heights, Rect};
+use kiln_blocks::{Grid, Ground, Heights, Rect, SIDE_CELLS};
 
-use super::ProjectError;
+use super::folder::BLOCK;
 use super::records::SplitOptions;
+use super::{BlockFolder, ProjectError, block_name};
 use crate::scene::{SceneIndex, View, evenly};
 
 /// Gaussians that a pixel of surface is worth, where nobody says how many there are to be.
@@ -17,8 +18,14 @@ const PER_PIXEL: f64 = 0.05;
 const FILLED: f64 = 0.85;
 /// Cells of the longer side where surface and heights are looked at: sparse points are few.
 const COARSE_CELLS: usize = 64;
+/// Gaussians by which weights are compared.
+const UNIT: u64 = 1 << 40;
 /// Points that are projected into photos whose own are not known.
 const PROJECTED: usize = 20_000;
+
+fn wide(place: [f32; 3]) -> [f64; 3] {
+    place.map(f64::from)
+}
 
 /// A photo on the plane.
 #[derive(Clone, Debug)]
@@ -49,6 +56,8 @@ pub struct Survey {
 pub struct Cut {
     /// Gaussians of the whole scene.
     pub gaussians: u64,
+    /// Names of the blocks.
+    pub names: Vec<String>,
     /// The blocks.
     pub blocks: Vec<Block>,
     /// Names of the training views of each.
@@ -83,7 +92,6 @@ impl Survey {
                 remedy: "give it the points3D file of its model".to_owned(),
             });
         }
-        let wide = |place: [f32; 3]| place.map(f64::from);
         let points: Vec<[f64; 3]> = scene.points.iter().map(|point| wide(point.position)).collect();
         let cameras: Vec<[f64; 3]> = scene.train.iter().map(|view| wide(view.camera.position())).collect();
         let looking: Vec<[f64; 3]> = scene.train.iter().map(|view| wide(view.camera.rotation[2])).collect();
@@ -91,6 +99,19 @@ impl Survey {
             Some(up) => Ground::with_up(up),
             None => Ground::of(&looking, &cameras, &points),
         };
+        let flat: Vec<[f64; 2]> = points.iter().map(|point| ground.flat(*point)).collect();
+        let over: Vec<[f64; 2]> = cameras.iter().map(|camera| ground.flat(*camera)).collect();
+        Ok(Self::on(ground, cut::grid_over(&over, &flat), scene, seen))
+    }
+
+    /// Looks at a scene on the plane and over the bounds of an earlier split.
+    #[must_use]
+    pub fn again(scene: &SceneIndex, seen: &SceneIndex, ground: Ground, bounds: Rect) -> Self {
+        Self::on(ground, Grid::again(bounds, SIDE_CELLS), scene, seen)
+    }
+
+    fn on(ground: Ground, mut grid: Grid, scene: &SceneIndex, seen: &SceneIndex) -> Self {
+        let points = &scene.points;
         let some: Vec<[f32; 3]> = evenly(points.len(), PROJECTED.min(points.len()))
             .filter_map(|at| scene.points.get(at))
             .map(|point| point.position)
@@ -112,9 +133,6 @@ impl Survey {
             places: shown.iter().map(|place| ground.flat(wide(*place))).collect(),
             camera: ground.flat(wide(view.camera.position())),
         };
-        let flat: Vec<[f64; 2]> = points.iter().map(|point| ground.flat(*point)).collect();
-        let over: Vec<[f64; 2]> = cameras.iter().map(|camera| ground.flat(*camera)).collect();
-        let mut grid = cut::grid_over(&over, &flat);
         let mut surface = Grid::new(grid.bounds(), COARSE_CELLS);
         let [columns, rows] = surface.cells();
         // The side of a pixel on the ground where photos are nearest, by cell.
@@ -140,18 +158,18 @@ impl Survey {
             .map(|side| cell / (side * side))
             .sum();
         let test = scene.test.iter().map(|view| photo(view, &shown(view))).collect();
-        let heights = points
-            .iter()
-            .zip(&flat)
-            .map(|(point, flat)| (*flat, ground.height(*point)));
-        Ok(Self {
+        let heights = points.iter().map(|point| {
+            let place = wide(point.position);
+            (ground.flat(place), ground.height(place))
+        });
+        Self {
             heights: Heights::of(grid.bounds(), COARSE_CELLS, heights),
             surface_gaussians: ((PER_PIXEL * pixels) as u64).max(1),
             ground,
             grid,
             train,
             test,
-        })
+        }
     }
 
     /// What the demand is spread over.
@@ -234,6 +252,60 @@ impl Survey {
         Ok(self.filled(blocks, holds.max(1)))
     }
 
+    /// Cuts a block of an earlier split in two, along its longer side unless that leaves a half too few views; the scene is one of
+    /// its views and all points. Gives the halves, and which part of the block's Gaussians, margin included, each is to hold.
+    ///
+    /// # Errors
+    /// [`ProjectError::DoesNotFit`] for a block too small to be cut, [`ProjectError::Changed`] for one of another grid.
+    pub fn halve(
+        &self,
+        block: &BlockFolder,
+        names: [String; 2],
+        options: &SplitOptions,
+    ) -> Result<(Cut, [f64; 2]), ProjectError> {
+        let BlockFolder {
+            root, record: block, ..
+        } = block;
+        let core = Rect::from(&block.core);
+        // The grid counts what the block's own photos show, and its core is to get what it was given.
+        let unit = self.grid.demand(UNIT);
+        let of_core = |demand| {
+            Block::of_core(demand, core, options.margin).ok_or_else(|| ProjectError::Changed {
+                path: root.join(BLOCK),
+                found: "its core is none of the grid that the scene gives".to_owned(),
+            })
+        };
+        let inside = of_core(&unit)?.demand.max(1);
+        let total = u128::from(block.demand) * u128::from(UNIT) / u128::from(inside);
+        let demand = self.grid.demand(u64::try_from(total).unwrap_or(u64::MAX));
+        let whole = of_core(&demand)?;
+        let has_few = |half: &Block| self.views_in(&half.wide()).len() < options.min_views as usize;
+        let Some(mut halves) = cut::halve(&whole, &demand, options.margin, has_few) else {
+            return Err(ProjectError::DoesNotFit {
+                reason: format!(
+                    "{} has {} views, and halves of it would have fewer than {} or no area",
+                    block.name,
+                    self.train.len(),
+                    options.min_views
+                ),
+                remedy: "train it on a larger card, or split the scene again for a smaller profile".to_owned(),
+            });
+        };
+        let parts = halves.each_ref().map(|half| match whole.wide_demand {
+            all if all > 0.0 => half.wide_demand / all,
+            _ => 0.5,
+        });
+        let both = (halves[0].demand + halves[1].demand).max(1);
+        let low = u128::from(block.demand) * u128::from(halves[0].demand) / u128::from(both);
+        halves[0].demand = u64::try_from(low).unwrap_or(block.demand);
+        halves[1].demand = block.demand - halves[0].demand;
+        let cut = Cut {
+            names: names.to_vec(),
+            ..self.filled(halves.to_vec(), block.demand)
+        };
+        Ok((cut, parts))
+    }
+
     /// Numbers of the training views that a box has enough of.
     fn views_in(&self, wide: &Rect) -> Vec<usize> {
         let has = |photo: &Photo| share(&photo.places, wide) >= kiln_blocks::views::LEAST_SHARE;
@@ -268,6 +340,7 @@ impl Survey {
                 .map(named)
                 .collect(),
             test: wide.iter().map(mostly).collect(),
+            names: (0..blocks.len()).map(block_name).collect(),
             blocks,
         }
     }

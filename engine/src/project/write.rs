@@ -31,8 +31,8 @@ const AT_A_TIME: usize = 128;
 /// A project that is being made.
 #[derive(Debug)]
 pub struct Draft {
-    root: PathBuf,
-    _lock: FolderLock,
+    pub(super) root: PathBuf,
+    pub(super) _lock: FolderLock,
 }
 
 /// Describes a scene as it is now.
@@ -220,7 +220,7 @@ fn is_path(name: &str) -> bool {
 }
 
 impl Draft {
-    fn staging(&self) -> PathBuf {
+    pub(super) fn staging(&self) -> PathBuf {
         self.root.join(STAGING)
     }
 
@@ -257,8 +257,10 @@ impl Draft {
         with_masks: bool,
     ) -> Result<Vec<Vec<FileRecord>>, ProjectError> {
         let count = cut.blocks.len();
-        let folders: Vec<PathBuf> = (0..count)
-            .map(|at| self.staging().join(BLOCKS).join(block_name(at)))
+        let folders: Vec<PathBuf> = cut
+            .names
+            .iter()
+            .map(|name| self.staging().join(BLOCKS).join(name))
             .collect();
         let views: Vec<BTreeSet<&str>> = cut
             .train
@@ -357,9 +359,7 @@ impl Draft {
                 fs::rename(&from, &to).map_err(|e| ExportError::new(&to, e))?;
             }
         }
-        let names: Vec<&str> = record.blocks.iter().map(|block| &*block.name).collect();
-        let list = names.join("\n") + "\n";
-        write_atomic(&self.root.join(LIST), |file| file.write_all(list.as_bytes()))?;
+        write_list(&self.root, &record)?;
         write_hold_out(&self.root, &record.test_views)?;
         // Nothing is in it any more; what stays behind is empty and hidden.
         let _ = fs::remove_dir_all(&staging);
@@ -375,6 +375,12 @@ impl Draft {
         let _ = fs::remove_dir_all(self.staging());
         let _ = fs::remove_dir(&self.root);
     }
+}
+
+/// Writes the names of the blocks of a project, a line each.
+pub(super) fn write_list(root: &Path, record: &ProjectRecord) -> Result<(), ProjectError> {
+    let list: String = record.blocks.iter().map(|block| format!("{}\n", block.name)).collect();
+    Ok(write_atomic(&root.join(LIST), |file| file.write_all(list.as_bytes()))?)
 }
 
 /// The name of a block.

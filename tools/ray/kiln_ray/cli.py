@@ -126,6 +126,7 @@ def _run(asked: argparse.Namespace) -> int:
     from kiln_ray import task
     from kiln_ray.cluster import LOCAL, Cluster, Needs, connect, is_open
     from kiln_ray.drive import Drive
+    from kiln_ray.metrics import Meter
     from kiln_ray.progress import Screen
 
     job = task.Job(
@@ -153,7 +154,7 @@ def _run(asked: argparse.Namespace) -> int:
                 _say(f"error: {what}; `--gpus-per-task 0` trains without a GPU of Ray's")
                 return NO_DEVICE
             _say(f"{what} yet: blocks wait for one")
-        drive = Drive(place, cluster, Screen(), asked.eval)
+        drive = Drive(place, cluster, Screen(), Meter(at), asked.eval)
 
         def end(_signal: int, _frame: object) -> None:
             if drive.interrupted:

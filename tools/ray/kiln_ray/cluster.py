@@ -73,6 +73,7 @@ class Cluster:
         self._train: Any = ray.remote(num_gpus=needs.gpus, num_cpus=needs.cpus, max_retries=0)(task.train)
         self._evaluate: Any = ray.remote(num_gpus=needs.gpus, num_cpus=needs.cpus, max_retries=0)(task.evaluate)
         self._merge: Any = ray.remote(num_gpus=0, num_cpus=min(1.0, needs.cpus), max_retries=0)(task.merge)
+        self._cut: Any = ray.remote(num_gpus=0, num_cpus=min(1.0, needs.cpus), max_retries=0)(task.cut)
 
     def can_start(self) -> bool:
         """True when some node could run a task, were it free."""
@@ -90,6 +91,10 @@ class Cluster:
     def merge(self, attempt: int, node: str | None = None) -> Any:
         """Queues the merge."""
         return self._on(self._merge, node).remote(self._job, attempt, self._board)
+
+    def cut(self, name: str, attempt: int, node: str | None = None) -> Any:
+        """Queues the cut of a block in two."""
+        return self._on(self._cut, node).remote(self._job, name, attempt, self._board)
 
     def evaluate(self, attempt: int, node: str | None = None) -> Any:
         """Queues the evaluation of the merged model."""

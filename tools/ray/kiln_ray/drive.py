@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from kiln_ray import project as records
 from kiln_ray.cluster import Cluster
+from kiln_ray.metrics import Meter
 from kiln_ray.progress import Row, Screen, record
-from kiln_ray.project import Project, ProjectError
+from kiln_ray.project import Project, ProjectError, cuts_of
 from kiln_ray.storage import ERRORS, Storage, is_url
+from kiln_ray.task import CUT
 from kiln_ray.verdict import Cause, Ended, Next, judge
 
 #: Seconds between two looks at the cluster, and between two writes of `progress.json`.
@@ -74,15 +77,19 @@ class Place:
 class Drive:
     """A project on its way through a cluster."""
 
-    def __init__(self, place: Place, cluster: Cluster, screen: Screen, evaluates: bool = False) -> None:
+    def __init__(
+        self, place: Place, cluster: Cluster, screen: Screen, meter: Meter, evaluates: bool = False
+    ) -> None:
         self._place = place
         #: The merged model is evaluated.
         self._evaluates = evaluates
         self._cluster = cluster
         self._screen = screen
+        self._meter = meter
         self._project = place.project()
         self._rows = {name: Row(name) for name in self._project.blocks}
-        self._history: dict[str, list[Ended]] = {name: [] for name in [*self._rows, MERGE, EVALUATION]}
+        #: Ends of attempts at blocks, at cutting them, at the merge and the evaluation.
+        self._history: defaultdict[str, list[Ended]] = defaultdict(list)
         self._running: dict[Any, str] = {}
         #: Attempts that wait: when, and on which node.
         self._paused: dict[str, tuple[float, str | None]] = {}
@@ -95,11 +102,8 @@ class Drive:
 
     def run(self) -> int:
         """Trains and merges; the exit code of the command."""
-        for name, row in self._rows.items():
-            if self._place.is_done(self._project, name):
-                row.state = "done"
-            else:
-                self._start(name, None)
+        for name in self._rows:
+            self._begin(name)
         self._work()
         if self._code == 0 and not self.interrupted:
             self._start(MERGE, None)
@@ -117,12 +121,21 @@ class Drive:
         """Where the merged model is."""
         return self._merged
 
+    def _begin(self, name: str) -> None:
+        """Starts a block that is not trained already."""
+        if self._place.is_done(self._project, name):
+            self._rows[name].state = "done"
+        else:
+            self._start(name, None)
+
     def _start(self, name: str, node: str | None) -> None:
         attempt = len(self._history[name]) + 1
         if name == MERGE:
             handle = self._cluster.merge(attempt, node)
         elif name == EVALUATION:
             handle = self._cluster.evaluate(attempt, node)
+        elif name.startswith(CUT):
+            handle = self._cluster.cut(name.removeprefix(CUT), attempt, node)
         else:
             self._rows[name].attempts = attempt
             handle = self._cluster.train(name, attempt, node)
@@ -160,10 +173,22 @@ class Drive:
         """Judges the end of an attempt."""
         history = self._history[name]
         history.append(ended)
-        row = self._rows.get(name, Row(name))
+        block = name.removeprefix(CUT)
+        if block not in (MERGE, EVALUATION) and block not in self._rows:
+            # It was cut in two meanwhile.
+            return
+        row = self._rows.get(block, Row(block))
         if ended.iteration is not None:
             row.iteration = ended.iteration
-        verdict = judge(history)
+        verdict = judge(history, cuts_of(name) if name in self._rows else None)
+        if name.startswith(CUT) and verdict.next is Next.DONE:
+            self._adopt()
+            if block not in self._rows:
+                self._meter.cut()
+            elif not self._stopping:
+                # Another driver was faster, and trained it; or the index could not be read.
+                self._paused[block] = (time.monotonic() + PAUSE_S, None)
+            return
         if verdict.next is Next.DONE:
             row.state, row.message, row.its = "done", None, None
             if name == MERGE:
@@ -171,6 +196,15 @@ class Drive:
             return
         row.state, row.message = "waiting", verdict.reason
         if self._stopping and verdict.next is not Next.STOP:
+            return
+        if block in self._rows and not self._stopping:
+            # Another driver may have cut it in two.
+            self._adopt()
+            if block not in self._rows:
+                return
+        if verdict.next is Next.CUT:
+            self._screen.say(f"{name} is cut in two, {verdict.reason}")
+            self._start(f"{CUT}{name}", None)
             return
         node = None
         if verdict.next is Next.ELSEWHERE:
@@ -181,8 +215,24 @@ class Drive:
             self._screen.say(f"{name} ends the project, {verdict.reason}")
             self._stop()
             return
+        self._meter.retry()
         pause = min(MOST_PAUSE_S, PAUSE_S * 2 ** min(len(history) - 1, 10))
         self._paused[name] = (time.monotonic() + pause, node)
+
+    def _adopt(self) -> None:
+        """Takes the parts of blocks that were cut in two in the place of the blocks, whoever cut them."""
+        try:
+            self._project = self._place.project()
+        except (ProjectError, *ERRORS) as error:
+            self._screen.say(f"warning: {records.INDEX} cannot be read: {error}")
+            return
+        before = self._rows
+        self._rows = {name: before.get(name) or Row(name) for name in self._project.blocks}
+        for name in [name for name in self._paused if name.removeprefix(CUT) in before.keys() - self._rows.keys()]:
+            del self._paused[name]
+        if not self._stopping:
+            for name in sorted(self._rows.keys() - before.keys()):
+                self._begin(name)
 
     def _stop(self) -> None:
         """Has everything that runs save and end."""
@@ -208,6 +258,7 @@ class Drive:
             self._heard(name, heard)
         rows = list(self._rows.values())
         self._screen.show(rows)
+        self._meter.show(rows)
         try:
             self._place.write(records.PROGRESS, json.dumps(record(rows, self._merged), indent=1).encode())
         except ERRORS as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,9 +76,32 @@ class Project:
         """Names of the blocks, in their order."""
         return [block["name"] for block in self.record["blocks"]]
 
+    @property
+    def identity(self) -> str:
+        """SHA-256 of what stays the same when blocks are cut in two."""
+        kept = {key: value for key, value in self.record.items() if key not in ("blocks", "views_used")}
+        return sha256(json.dumps(kept, sort_keys=True).encode())
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """What the index says of a block.
+
+        Raises:
+            ProjectError: when it lists no such block.
+        """
+        for block in self.record["blocks"]:
+            if block["name"] == name:
+                found: dict[str, Any] = block
+                return found
+        raise ProjectError(f"{INDEX} lists no block {name}")
+
     def block_digest(self, name: str) -> str:
         """SHA-256 of a block's `block.json`."""
-        return next(block["digest"] for block in self.record["blocks"] if block["name"] == name)
+        digest: str = self.entry(name)["digest"]
+        return digest
+
+    def parts_of(self, name: str) -> list[str]:
+        """Names of the parts that a block was cut into; none for one that is whole."""
+        return [block for block in self.blocks if re.fullmatch(f"{re.escape(name)}[ab]+", block)]
 
     def is_done(self, name: str, done: bytes | None) -> bool:
         """True when `done.json` says that this very block is trained."""
@@ -87,6 +111,12 @@ class Project:
             return parse(done, DONE).get("block") == self.block_digest(name)
         except ProjectError:
             return False
+
+
+def cuts_of(name: str) -> int:
+    """How often a block of the split was cut until there was one of this name: `kiln split` adds a letter to halves."""
+    letters = re.search(r"\d([ab]*)$", name)
+    return len(letters[1]) if letters else 0
 
 
 def is_plain(name: str) -> bool:

@@ -28,6 +28,9 @@ def push(folder: Path, storage: Storage, say: Callable[[str], None]) -> int:
     project = Project.read(index.read_bytes(), str(index))
     there = storage.read(records.INDEX)
     if there is not None and there != project.text:
+        found = Project.read(there, f"{storage.url}/{records.INDEX}")
+        if found.identity == project.identity and found.blocks != project.blocks:
+            raise ProjectError(f"{storage.url} holds this project with other blocks cut in two; it goes on with those")
         raise ProjectError(f"{storage.url} holds another project; name a place of its own for this one")
     sizes = dict(storage.names(""))
     photos: list[tuple[Path, str]] = []

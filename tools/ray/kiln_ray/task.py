@@ -25,6 +25,8 @@ from kiln_ray.progress import Row
 from kiln_ray.project import MERGED_MODEL, ProjectError
 from kiln_ray.verdict import OUTPUT, Cause, Ended
 
+#: Before the name of a block that is cut in two: that has attempts of its own.
+CUT = "cut "
 #: Seconds between two looks at a child.
 LOOK_S = 0.5
 #: Seconds that a task waits for the driver's actor to answer.
@@ -95,19 +97,27 @@ def merge(job: Job, attempt: int, board: Any) -> Ended:
     return _guarded(reporter, lambda: _merge(job, reporter))
 
 
+def cut(job: Job, name: str, attempt: int, board: Any) -> Ended:
+    """Cuts a block in two."""
+    from kiln_ray.cut import cut as cut_block
+
+    reporter = Reporter(board, f"{CUT}{name}", attempt)
+    return _guarded(reporter, lambda: cut_block(job, name, reporter))
+
+
 def evaluate(job: Job, attempt: int, board: Any) -> Ended:
     """Evaluates the merged model of a project in a folder, which the figures are written to."""
     reporter = Reporter(board, "evaluation", attempt)
+    command = [job.kiln, "eval", job.project, "-q", "--write"]
+    return _guarded(reporter, lambda: run_unsaved([*command, *device_flags(ray.get_gpu_ids())], reporter))
 
-    def work() -> Ended:
-        command = [job.kiln, "eval", job.project, "-q", "--write"]
-        ended = _run([*command, *device_flags(ray.get_gpu_ids())], reporter)
-        # It has nothing to save, and ends by the signal itself.
-        if ended.code == -signal.SIGTERM and reporter.is_stopped():
-            return reporter.ended(Cause.EXIT, 143, "ended before it was done")
-        return ended
 
-    return _guarded(reporter, work)
+def run_unsaved(command: list[str], reporter: Reporter, folder: Path | None = None) -> Ended:
+    """Runs a command that has nothing to save: asked to end, it ends by the signal itself."""
+    ended = _run(command, reporter, folder)
+    if ended.code == -signal.SIGTERM and reporter.is_stopped():
+        return reporter.ended(Cause.EXIT, 143, "ended before it was done")
+    return ended
 
 
 def _guarded(reporter: Reporter, work: Callable[[], Ended]) -> Ended:
@@ -159,6 +169,8 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
     lease.keep(end)
     try:
         copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), context.get_node_id())
+        if name not in copy.project.blocks:
+            return reporter.ended(Cause.LEASE, message=f"{name} was cut in two")
         if copy.is_done(name):
             return reporter.ended(Cause.EXIT, 0)
         folder = copy.bring_block(name)

@@ -47,8 +47,8 @@ class NodeCopy:
     def __init__(self, storage: Storage, project: Project, work: Path, node: str) -> None:
         self.storage = storage
         self.project = project
-        # Another project at the same URL is another folder.
-        self._host = work / project.digest[:16]
+        # Another project at the same URL is another folder; one with a block cut in two is the same.
+        self._host = work / project.identity[:16]
         self._root = self._host / f"node-{node[:16]}"
 
     def block_folder(self, name: str) -> Path:
@@ -88,9 +88,20 @@ class NodeCopy:
         if text is None or records.sha256(text) != self.project.block_digest(name):
             what = "is missing" if text is None else f"is not the block that {records.INDEX} lists"
             raise ProjectError(f"{self.storage.url}/{key} {what}; push the project again")
+        index = folder / records.BLOCK
+        if index.is_file() and index.read_bytes() != text:
+            # Of another split with the same options.
+            shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        _write_whole(folder / records.BLOCK, text)
+        _write_whole(index, text)
         return records.parse(text, key)
+
+    def save_inputs(self, name: str) -> None:
+        """Puts what a block that was made here is trained on into storage."""
+        folder = self.block_folder(name)
+        block = records.parse((folder / records.BLOCK).read_bytes(), str(folder / records.BLOCK))
+        for file in [*(file["name"] for file in block["files"]), records.BLOCK]:
+            self.storage.upload(folder / _inside(file), f"blocks/{name}/{file}")
 
     def _bring(self, key: str, path: Path, size: int | None = None) -> None:
         if path.is_file() and (size is None or path.stat().st_size == size):

@@ -12,6 +12,9 @@ MOST_TRIES = 20
 #: How often a block is started on another node after its output could not be written.
 MOST_NODES = 2
 OUTPUT = 7
+DOES_NOT_FIT = 6
+#: How often a block of the split is cut in two: quarters, and no smaller.
+MOST_CUTS = 2
 #: Saved and ended, because somebody asked; 71 is before there was anything to save.
 INTERRUPTED = (71, 130, 143)
 DEVICE_LOST = 70
@@ -64,6 +67,8 @@ class Next(enum.Enum):
     AGAIN = "again"
     #: Again, on a node on which it has not failed.
     ELSEWHERE = "elsewhere"
+    #: The block is cut in two, and both halves are trained in its place.
+    CUT = "cut"
     #: The project ends.
     STOP = "stop"
 
@@ -84,11 +89,18 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def judge(history: Sequence[Ended]) -> Verdict:
-    """What follows from all attempts at a block so far, the newest last; there is at least one."""
+def judge(history: Sequence[Ended], cuts: int | None = None) -> Verdict:
+    """What follows from all attempts at a block so far, the newest last; there is at least one.
+
+    `cuts` is how often it was cut already; none for what is no block to be cut.
+    """
     last = history[-1]
     if last.cause is Cause.EXIT and last.code == 0:
         return Verdict(Next.DONE)
+    if last.cause is Cause.EXIT and last.code == DOES_NOT_FIT and cuts is not None:
+        if cuts < MOST_CUTS:
+            return Verdict(Next.CUT, last.text())
+        return Verdict(Next.STOP, f"was cut in two {cuts} times already, {last.text()}")
     if last.cause is Cause.EXIT and last.code == OUTPUT:
         return _elsewhere(history, last)
     if last.cause is Cause.EXIT and not last.is_crash() and last.code not in INTERRUPTED:

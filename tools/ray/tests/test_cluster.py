@@ -20,6 +20,7 @@ from ray.cluster_utils import Cluster as RayCluster
 
 from kiln_ray.cluster import Cluster, Needs
 from kiln_ray.drive import Drive, Place
+from kiln_ray.metrics import Meter
 from kiln_ray.progress import Row, Screen
 from kiln_ray.push import push
 from kiln_ray.storage import Storage
@@ -60,7 +61,7 @@ class Driven:
 
 def drive(project: str, kiln: str, work: Path, cpus: float = 1) -> Driven:
     job = Job(project, kiln, str(work), sync_s=0.1, lease_s=0.5, merge_memory_mib=64)
-    driver = Drive(Place(project), Cluster(job, Needs(0, cpus)), Screen())
+    driver = Drive(Place(project), Cluster(job, Needs(0, cpus)), Screen(), Meter(project))
     code: list[int] = []
     thread = threading.Thread(target=lambda: code.append(driver.run()))
     thread.start()
@@ -167,17 +168,86 @@ def test_the_program_of_a_killed_worker_saves_and_goes_on(
 
 @pytest.mark.usefixtures("nodes")
 def test_what_cannot_be_mended_ends_the_project(project: Path, tmp_path: Path, program: Callable[..., str]) -> None:
-    # One block does not fit; the other is asked to save.
+    # One block is damaged; the other is asked to save.
     script = """case $2 in
-    *b0001) sleep 2; echo 'error: the plan needs 9 GiB' >&2; exit 6 ;;
+    *b0001) sleep 2; echo 'error: its model is cut off' >&2; exit 4 ;;
     esac
     trap 'exit 143' TERM; while :; do sleep 0.1; done"""
     driven = drive(str(project), program(script), tmp_path / "work")
-    assert driven.end() == 6
+    assert driven.end() == 4
     found = rows(project)
-    assert found["b0001"].state == "failed" and "the plan needs 9 GiB" in (found["b0001"].message or "")
+    assert found["b0001"].state == "failed" and "its model is cut off" in (found["b0001"].message or "")
     assert found["b0000"].state == "waiting" and "exit code 143" in (found["b0000"].message or "")
     assert driven.drive.merged() is None
+
+
+def small_card(kiln: str, folder: Path, fits: str) -> str:
+    """A program that trains what `fits` says, a pattern of names, and cuts and merges as ever."""
+    return f"""case $1 in train)
+    name=$(basename "$(realpath "$2")"); echo "$name" >> {folder}/trained
+    case $name in {fits}) ;; *) echo 'error: the plan needs 9 GiB' >&2; exit 6 ;; esac ;;
+    split) echo "$2" >> {folder}/cut ;;
+    esac
+    exec {kiln} "$@" """
+
+
+@pytest.mark.usefixtures("nodes")
+def test_a_block_that_does_not_fit_is_trained_in_quarters(
+    kiln: str, project: Path, tmp_path: Path, program: Callable[..., str]
+) -> None:
+    stand_in = program(small_card(kiln, tmp_path, "b0000|b0001a|b0001b?"))
+    driven = drive(str(project), stand_in, tmp_path / "work")
+    assert driven.end() == 0
+    names = ["b0000", "b0001a", "b0001ba", "b0001bb"]
+    assert (project / "blocks.txt").read_text().split() == names
+    assert {name: row.state for name, row in rows(project).items()} == dict.fromkeys(names, "done")
+    assert sorted((tmp_path / "trained").read_text().split()) == sorted([*names, "b0001", "b0001b"])
+    index = json.loads((project / "merged/point_cloud.index.json").read_text())
+    assert [block["name"] for block in index["blocks"]] == names
+    # The same by hand, on one machine.
+    again = tmp_path / "again"
+    subprocess.run([kiln, "merge", str(project), "-q", "-o", str(again / "model.ply")], check=True)
+    assert (again / "model.ply").read_bytes() == (project / "merged/point_cloud.ply").read_bytes()
+
+
+@pytest.mark.usefixtures("nodes")
+def test_quarters_that_do_not_fit_end_the_project(
+    kiln: str, project: Path, tmp_path: Path, program: Callable[..., str]
+) -> None:
+    driven = drive(str(project), program(small_card(kiln, tmp_path, "b0001*")), tmp_path / "work")
+    assert driven.end() == 6
+    failed = [row for row in rows(project).values() if row.state == "failed"]
+    # As many as had ended before the first of them ended the project.
+    assert failed and all("cut in two 2 times already" in (row.message or "") for row in failed)
+    assert driven.drive.merged() is None
+
+
+@pytest.mark.usefixtures("nodes")
+def test_blocks_in_storage_are_cut_by_whichever_driver(
+    kiln: str, project: Path, tmp_path: Path, program: Callable[..., str]
+) -> None:
+    storage = Storage.at(f"file://{tmp_path}/bucket")
+    push(project, storage, print)
+    subprocess.run([kiln, "split", str(project / "blocks/b0001")], check=True, stdout=subprocess.DEVNULL)
+    stand_in = program(small_card(kiln, tmp_path, "b0000|b0001?"))
+    both = [drive(storage.url, stand_in, tmp_path / "work", cpus=0.5) for _ in range(2)]
+    assert [driven.end() for driven in both] == [0, 0]
+    bucket = tmp_path / "bucket"
+    names = ["b0000", "b0001a", "b0001b"]
+    assert (bucket / "blocks.txt").read_text().split() == names
+    found = json.loads((bucket / "project.json").read_text())
+    assert found == json.loads((project / "project.json").read_text())
+    assert {row.state for row in rows(bucket).values()} == {"done"} and sorted(rows(bucket)) == names
+    for name in names[1:]:
+        for file in ("block.json", "sparse/0/images.bin"):
+            assert (bucket / "blocks" / name / file).read_bytes() == (project / "blocks" / name / file).read_bytes()
+    # No half was trained twice, and what was cut is gone but for who held it last.
+    trained = (tmp_path / "trained").read_text().split()
+    assert [trained.count(name) for name in names] == [1, 1, 1]
+    left = [path.name for path in (bucket / "blocks/b0001").rglob("*") if path.is_file()]
+    assert all(name.startswith("lease.json") for name in left), left
+    merged = json.loads(storage.read("merged/point_cloud.index.json") or b"")
+    assert [block["name"] for block in merged["blocks"]] == names
 
 
 def test_a_full_disk_is_left_for_another_node(

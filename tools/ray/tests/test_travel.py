@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kiln_ray import cli
+from kiln_ray.cut import replace, settle
 from kiln_ray.project import Project, ProjectError
 from kiln_ray.push import push
 from kiln_ray.storage import Storage
@@ -97,6 +98,39 @@ def test_a_run_goes_on_from_the_furthest_checkpoint(copy: NodeCopy, storage: Sto
     marker = json.loads(storage.read(f"blocks/b0000/{MARKER}") or b"")
     storage.write(f"blocks/b0000/{MARKER}", json.dumps({**marker, "block": "0" * 64, "iteration": 90}).encode())
     assert copy.bring_checkpoint("b0000") is None
+
+
+def test_blocks_are_cut_in_the_index_one_after_the_other(storage: Storage, copy: NodeCopy) -> None:
+    def after(name: str, used: float) -> Project:
+        record = json.loads(copy.project.text)
+        at = copy.project.blocks.index(name)
+        record["blocks"][at : at + 1] = [{"name": f"{name}{half}", "digest": half * 64} for half in "ab"]
+        record["views_used"] += used
+        return Project.read(json.dumps(record).encode(), "after")
+
+    # Both begin with the same index.
+    replace(storage, "b0001", after("b0001", 0.5), copy.project)
+    replace(storage, "b0000", after("b0000", 0.25), copy.project)
+    found = read_project(storage)
+    assert found.blocks == ["b0000a", "b0000b", "b0001a", "b0001b"]
+    assert found.record["views_used"] == copy.project.record["views_used"] + 0.75
+    assert found.identity == copy.project.identity and found.digest != copy.project.digest
+    # Done twice, as after a task that was killed before it said so, and what follows it is done once more.
+    before = storage.read("project.json")
+    replace(storage, "b0000", after("b0000", 0.25), copy.project)
+    assert storage.read("project.json") == before
+    settle(storage, "b0000")
+    settle(storage, "b0000")
+    assert storage.read("blocks.txt") == b"b0000a\nb0000b\nb0001a\nb0001b\n"
+    assert not list(storage.names("blocks/b0000")) and list(storage.names("blocks/b0001"))
+
+
+def test_a_project_that_was_cut_is_not_pushed_over(storage: Storage, project: Path, copy: NodeCopy) -> None:
+    record = json.loads(copy.project.text)
+    record["blocks"][0]["name"] = "b0000a"
+    storage.write("project.json", json.dumps(record).encode())
+    with pytest.raises(ProjectError, match="cut in two"):
+        push(project, storage, print)
 
 
 def test_what_is_missing_or_leaves_its_folder_is_refused(copy: NodeCopy, storage: Storage) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kiln_ray.verdict import MOST_TRIES, Cause, Ended, Next, judge
+from kiln_ray.project import cuts_of
+from kiln_ray.verdict import MOST_CUTS, MOST_TRIES, Cause, Ended, Next, judge
 
 
 def ended(code: int, iteration: int | None = None, node: str = "n0") -> Ended:
@@ -47,6 +48,15 @@ def test_two_crashes_at_one_iteration_are_no_accident() -> None:
     # Somebody asked for it, or the node was taken away.
     assert judge([ended(143, 100), ended(143, 100)]).next is Next.AGAIN
     assert judge([ended(70, 100), Ended(Cause.LOST, iteration=100)]).next is Next.AGAIN
+
+
+def test_a_block_that_does_not_fit_is_cut_twice() -> None:
+    assert judge([ended(143), ended(6)], cuts=0).next is Next.CUT
+    assert judge([ended(6)], cuts=MOST_CUTS - 1).next is Next.CUT
+    verdict = judge([ended(6)], cuts=MOST_CUTS)
+    assert verdict.next is Next.STOP and "2 times already" in verdict.reason
+    assert judge([ended(4)], cuts=0).next is Next.STOP
+    assert [cuts_of(name) for name in ("b0007", "b0007a", "b0007ba", "b12345bb", "merge")] == [0, 1, 2, 2, 0]
 
 
 def test_a_full_disk_is_left_twice() -> None:

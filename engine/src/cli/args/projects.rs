@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::SettingsArgs;
+use crate::project::SplitOptions;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SplitArgs {
@@ -17,13 +18,13 @@ pub(in crate::cli) struct SplitArgs {
     #[arg(long, value_name = "auto|N", default_value = "auto", value_parser = blocks)]
     pub(in crate::cli) blocks: Blocks,
     /// What a block trains around its core, as a part of its longer side
-    #[arg(long, value_name = "F", default_value_t = 0.05, value_parser = margin)]
+    #[arg(long, value_name = "F", default_value_t = SplitOptions::default().margin, value_parser = margin)]
     pub(in crate::cli) margin: f64,
     /// Fewest training views of a block
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = SplitOptions::default().min_views, value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) min_views: u32,
     /// Most training views of a block
-    #[arg(long, value_name = "N", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = SplitOptions::default().max_views, value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) max_views: u32,
     /// What is up; without it as the photos say
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = direction)]

@@ -73,6 +73,10 @@ fn command_line() {
             block: path("city/blocks/b0000"),
             flag: "--output".to_owned(),
         },
+        UsageError::OfCut {
+            block: path("city/blocks/b0000"),
+            flag: "--profile".to_owned(),
+        },
     ];
     let mut examples = complete!(
         UsageError,
@@ -97,7 +101,8 @@ fn command_line() {
             NoScene,
             NoProjectFolder,
             NoProfile,
-            OfBlock
+            OfBlock,
+            OfCut
         ]
     );
     let auto = vec![

@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod cut;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -250,6 +252,18 @@ fn what_does_not_belong_to_a_project_is_named() {
     );
     fs::rename(&away, &second).unwrap();
 
+    // A block without its index is no scene.
+    let index = first.join("block.json");
+    fs::rename(&index, first.join("aside.json")).unwrap();
+    for command in ["train", "plan"] {
+        refused(
+            &mut kiln(command, &first, &[]),
+            4,
+            &["block.json", "is not there any more"],
+        );
+    }
+    fs::rename(first.join("aside.json"), &index).unwrap();
+
     // A photo of the block, the scene's model, the block's own files, the block itself.
     let record = json(&first.join("block.json"));
     let photo = scene.join("images").join(record["train_views"][0].as_str().unwrap());
@@ -320,6 +334,29 @@ fn what_does_not_belong_to_a_project_is_named() {
         "figures of another model"
     );
 
+    let list = project.join("hold_out.txt");
+    let before = fs::read(&list).unwrap();
+    fs::write(&list, "nobody.jpg\n").unwrap();
+    refused(
+        &mut kiln("eval", &project, &[]),
+        4,
+        &["hold_out.txt does not list", "delete it"],
+    );
+    fs::remove_file(&list).unwrap();
+    printed(&mut kiln("eval", &project, &["-q"]));
+    assert_eq!(fs::read(&list).unwrap(), before);
+
+    // Other commands take what is merged, too.
+    let path = printed(&mut kiln("export", &project, &["--format", "spz", "-q"]));
+    assert_eq!(Path::new(path.trim()), project.join("merged/point_cloud.spz"));
+    let planned = printed(&mut kiln(
+        "mesh",
+        &project,
+        &["--dry-run", "-q", "--set", "mesh.voxel=0.5"],
+    ));
+    assert!(planned.contains("verdict: fits"), "{planned}");
+    fs::remove_file(path.trim()).unwrap();
+
     // Again, elsewhere and in less memory: the same bytes. A damaged one is made again.
     let (_, said) = outcome(&mut kiln("merge", &project, &[]));
     assert!(said.contains("was there already"), "{said}");
@@ -388,11 +425,12 @@ fn blocks_are_ordinary_runs_in_any_order() {
         assert_eq!([state(0), state(1)], expected);
         assert_eq!(status["views_without_block"], json!([]));
         refused(&mut kiln("merge", &project, &[]), 4, &["1 of 2 blocks are not trained"]);
-        refused(
-            &mut kiln("eval", &project, &[]),
-            4,
-            &["has no merged model", "kiln merge"],
-        );
+        for command in ["eval", "mesh"] {
+            let words = ["has no merged model", "kiln merge"];
+            refused(&mut kiln(command, &project, &[]), 4, &words);
+        }
+        let unmerged = &mut kiln("export", &project, &["--format", "spz"]);
+        refused(unmerged, 4, &["has no merged model", "kiln merge"]);
         printed(&mut kiln("train", &block(&project, order[1]), &["-q"]));
 
         check("done", &first.join("done.json"));

@@ -1,0 +1,113 @@
+"""A block of a project cut in two, where it does not fit the card that was to train it: `kiln split BLOCK` as a task.
+
+In a folder `kiln` does all of it. In storage the halves go up first, then the index lists them in the place of the block, by a
+conditional put while the block's lease is held; then the block goes. Whatever is killed in between, the same task ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kiln_ray import project as records
+from kiln_ray.project import Project
+from kiln_ray.storage import Storage
+from kiln_ray.verdict import Cause, Ended
+
+if TYPE_CHECKING:
+    from kiln_ray.task import Job, Reporter
+
+#: The list of names, for shells.
+LIST = "blocks.txt"
+
+
+def cut(job: Job, name: str, reporter: Reporter) -> Ended:
+    """Cuts a block; the end of that."""
+    from kiln_ray import task
+    from kiln_ray.storage import is_url
+
+    if is_url(job.project):
+        return _cut_in_storage(job, name, reporter)
+    folder = Path(job.project) / "blocks" / name
+    if not task.wait_until_left(folder / "run", reporter.is_stopped):
+        return reporter.ended(Cause.LEASE, message=f"another process trains {name}")
+    return task.run_unsaved([job.kiln, "split", str(folder)], reporter)
+
+
+def _cut_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
+    import ray
+
+    from kiln_ray import lease as leases
+    from kiln_ray import task, travel
+    from kiln_ray.storage import ERRORS
+
+    context = ray.get_runtime_context()
+    storage = Storage.at(job.project)
+    lease = leases.Lease(storage, f"blocks/{name}/lease.json", str(context.get_task_id()), job.lease_s)
+    try:
+        lease.take(lambda: not reporter.is_stopped())
+    except leases.Held as error:
+        return reporter.ended(Cause.LEASE, message=str(error))
+    except ERRORS as error:
+        return task.storage_failed(reporter, f"cannot take the lease of {name}", error)
+    lease.keep(lambda: None)
+    try:
+        copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), context.get_node_id())
+        if name in copy.project.blocks and not copy.is_done(name):
+            folder = copy.bring_block(name)
+            if not task.wait_until_left(folder / "run", reporter.is_stopped):
+                return reporter.ended(Cause.LEASE, message=f"another process trains {name} on this node")
+            # As JSON, which is the index alone: other blocks, whose plans it would print, are not on this node.
+            ended = task.run_unsaved([job.kiln, "split", ".", "--json"], reporter, folder)
+            if ended.code != 0:
+                return ended
+            index = folder.parent.parent / records.INDEX
+            here = Project.read(index.read_bytes(), str(index))
+            for part in here.parts_of(name):
+                copy.save_inputs(part)
+            lease.renew()
+            replace(storage, name, here, copy.project)
+    except leases.Lost as error:
+        return reporter.ended(Cause.LEASE, message=str(error))
+    except ERRORS as error:
+        return task.storage_failed(reporter, f"cannot bring or save {name}", error)
+    finally:
+        # Otherwise whoever comes next waits until it expires.
+        with contextlib.suppress(*ERRORS):
+            lease.release()
+    try:
+        settle(storage, name)
+    except ERRORS as error:
+        return task.storage_failed(reporter, f"cannot clear away {name}", error)
+    return reporter.ended(Cause.EXIT, 0)
+
+
+def replace(storage: Storage, name: str, after: Project, before: Project) -> None:
+    """Lists the parts of a block in its place, in the index as it is by now; other blocks may be cut at the same time."""
+    entries = [after.entry(part) for part in after.parts_of(name)]
+    used, was_used = (project.record["views_used"] for project in (after, before))
+    while tag := storage.read_tagged(records.INDEX):
+        record: dict[str, Any] = records.parse(tag.text, records.INDEX)
+        names = [block["name"] for block in record["blocks"]]
+        if name not in names:
+            return
+        at = names.index(name)
+        record["blocks"][at : at + 1] = entries
+        # Nothing is lost to rounding where no other block was cut.
+        is_same = record["views_used"] == was_used
+        record["views_used"] = used if is_same else record["views_used"] + used - was_used
+        if storage.replace(records.INDEX, json.dumps(record, indent=2).encode(), tag):
+            return
+
+
+def settle(storage: Storage, name: str) -> None:
+    """What follows once the index lists the parts of a block: the list of names, and the block is gone."""
+    text = storage.read(records.INDEX)
+    project = text and Project.read(text, records.INDEX)
+    if not project or not project.parts_of(name):
+        return
+    for key, _ in list(storage.names(f"blocks/{name}")):
+        storage.delete(key)
+    storage.write(LIST, "".join(f"{block}\n" for block in project.blocks).encode())
