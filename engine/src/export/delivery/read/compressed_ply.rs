@@ -48,8 +48,11 @@ pub(super) fn read(file: impl BufRead + Seek) -> Result<Option<(Gaussians, PlyCo
     }
     file.seek(std::io::SeekFrom::Start(start)).map_err(PlyError::Io)?;
     let (mut ranges, mut model) = (Vec::new(), Gaussians::default());
-    for element in &header.elements {
+    for (at, element) in header.elements.iter().enumerate() {
+        // Columns are those of the first element of a name, so that others of that name are passed over.
+        let first = header.elements.iter().position(|other| other.name == element.name) == Some(at);
         match element.name.as_str() {
+            _ if !first => rows(&mut file, element, |_, _| Ok(()))?,
             "chunk" => rows(&mut file, element, |at, row| {
                 ranges.push(columns.of(at, row)?);
                 Ok(())
