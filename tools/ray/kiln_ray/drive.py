@@ -69,6 +69,18 @@ class Place:
             raise ProjectError(f"{self.at} holds no project; {hint}")
         return Project.read(text, f"{self.at}/{records.INDEX}")
 
+    def in_order(self, project: Project) -> list[str]:
+        """Names of the blocks as they are begun.
+
+        In a folder those of the most views come first, for they take longest, and a long block that begins last keeps the other
+        cards waiting. In storage the order is that of the project, in which neighbours follow each other: they share photos,
+        which nodes keep.
+        """
+        if self._storage:
+            return project.blocks
+        views = {name: project.views(self.read(f"blocks/{name}/{records.BLOCK}")) for name in project.blocks}
+        return sorted(project.blocks, key=lambda name: -views[name])
+
     def is_done(self, project: Project, name: str) -> bool:
         """True when a block is trained. A folder's `done.json` is looked at by `kiln`, which checks more."""
         return bool(self._storage) and project.is_done(name, self.read(f"blocks/{name}/{records.DONE}"))
@@ -102,7 +114,7 @@ class Drive:
 
     def run(self) -> int:
         """Trains and merges; the exit code of the command."""
-        for name in self._rows:
+        for name in self._place.in_order(self._project):
             self._begin(name)
         self._work()
         if self._code == 0 and not self.interrupted:

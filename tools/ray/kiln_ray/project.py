@@ -99,6 +99,14 @@ class Project:
         digest: str = self.entry(name)["digest"]
         return digest
 
+    @staticmethod
+    def views(block: bytes | None) -> int:
+        """Training views of a block by its `block.json`; 0 when that says nothing: `kiln` judges it when the block begins."""
+        try:
+            return len(json.loads(block or b"{}")["train_views"])
+        except (ValueError, KeyError, TypeError):
+            return 0
+
     def parts_of(self, name: str) -> list[str]:
         """Names of the parts that a block was cut into; none for one that is whole."""
         return [block for block in self.blocks if re.fullmatch(f"{re.escape(name)}[ab]+", block)]
