@@ -80,24 +80,24 @@ const v = arg0;
 const ret = typeof(v) === 'boolean' ? v : undefined;
 return isLikeNone(ret) ? 0xFFFFFF : ret ? 1 : 0;
 },
-__wbg___wbindgen_is_falsy_0000000000000001: function(arg0) {
+__wbg___wbindgen_is_falsy_0000000000000267: function(arg0) {
 const ret = !arg0;
 return ret;
 },
-__wbg___wbindgen_is_function_0000000000000002: function(arg0) {
+__wbg___wbindgen_is_function_0000000000000268: function(arg0) {
 const ret = typeof(arg0) === 'function';
 return ret;
 },
-__wbg___wbindgen_is_object_0000000000000003: function(arg0) {
+__wbg___wbindgen_is_object_0000000000000269: function(arg0) {
 const val = arg0;
 const ret = typeof(val) === 'object' && val !== null;
 return ret;
 },
-__wbg___wbindgen_is_undefined_0000000000000004: function(arg0) {
+__wbg___wbindgen_is_undefined_0000000000000270: function(arg0) {
 const ret = arg0 === undefined;
 return ret;
 },
-__wbg___wbindgen_number_get_0000000000000005: function(arg0, arg1) {
+__wbg___wbindgen_number_get_0000000000000271: function(arg0, arg1) {
 const obj = arg1;
 const ret = typeof(obj) === 'number' ? obj : undefined;
 getDataViewMemory0().setFloat64((arg0 >>> 0) + 8 * 1, isLikeNone(ret) ? 0 : ret, true);
@@ -1269,23 +1269,23 @@ __wbg_writeText_0000000000000266: function(arg0, arg1, arg2) {
 const ret = arg0.writeText(getStringFromWasm0(arg1, arg2));
 return ret;
 },
-__wbindgen_generic_0000000000000001: function(arg0, arg1) {
+__wbindgen_generic_0000000000000267: function(arg0, arg1) {
 const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___wasm_bindgen_e339f1fdbde1a20e___JsValue__core_fafa5420d26920c8___result__Result_____wasm_bindgen_e339f1fdbde1a20e___JsError___true_);
 return ret;
 },
-__wbindgen_generic_0000000000000002: function(arg0, arg1) {
+__wbindgen_generic_0000000000000268: function(arg0, arg1) {
 const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___f64______true_);
 return ret;
 },
-__wbindgen_generic_0000000000000003: function(arg0, arg1) {
+__wbindgen_generic_0000000000000269: function(arg0, arg1) {
 const ret = makeMutClosure(arg0, arg1, wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___web_sys_461447dc9a373eb8___features__gen_Event__Event______true_);
 return ret;
 },
-__wbindgen_generic_0000000000000004: function(arg0) {
+__wbindgen_generic_0000000000000270: function(arg0) {
 const ret = arg0;
 return ret;
 },
-__wbindgen_generic_0000000000000005: function(arg0, arg1) {
+__wbindgen_generic_0000000000000271: function(arg0, arg1) {
 const ret = getStringFromWasm0(arg0, arg1);
 return ret;
 },

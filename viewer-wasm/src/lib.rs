@@ -18,6 +18,7 @@ mod math;
 mod navigate;
 mod number;
 mod order;
+mod pace;
 mod pack;
 mod ply;
 mod report;

@@ -13,6 +13,43 @@ use crate::stage::{ITERATIONS, RUN, Stage, assert_content, drawn, keep, status};
 const LARGEST_MEAN: f64 = 2.0;
 const LOWEST_PSNR: f64 = 38.0;
 
+/// Drags the camera for four seconds, a move each frame, where each call that draws takes 50 ms; gives the longest time without
+/// such a call, and the orders that came.
+const SLOW_DRAG: &str = "new Promise(end => {
+    const times = [], context = WebGL2RenderingContext.prototype;
+    for (const name of ['drawArrays', 'drawElements', 'drawArraysInstanced', 'drawElementsInstanced']) {
+        const draw = context[name];
+        context[name] = function (...what) {
+            times.push(performance.now());
+            while (performance.now() < times.at(-1) + 50);
+            return draw.apply(this, what);
+        };
+    }
+    const view = document.getElementById('view'), place = view.getBoundingClientRect();
+    const send = (kind, x) => view.dispatchEvent(new PointerEvent(kind, {
+        pointerId: 1, button: 0, buttons: 1, bubbles: true, clientX: place.left + 50 + x, clientY: place.top + 100 }));
+    const sorts = () => JSON.parse(kiln.status()).sorts;
+    const begin = performance.now(), before = sorts();
+    let x = 0;
+    send('pointerdown', x);
+    const step = () => {
+        const now = performance.now();
+        if (now - begin < 4000) {
+            send('pointermove', x += 2);
+            requestAnimationFrame(step);
+            return;
+        }
+        send('pointerup', x);
+        let last = begin, longest = 0;
+        for (const at of [...times, now]) {
+            longest = Math.max(longest, at - last);
+            last = at;
+        }
+        end({ longest, sorts: sorts() - before });
+    };
+    requestAnimationFrame(step);
+})";
+
 /// RGB of the page's own picture of a camera, with its size.
 pub(crate) fn picture(page: &Page, camera: &str) -> (u32, u32, Vec<u8>) {
     let script =
@@ -240,6 +277,18 @@ fn the_address_follows_the_camera_and_keys_work_beside_sliders() {
     page.run("document.getElementById('scale').focus()");
     page.run("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: '2', bubbles: true }))");
     page.wait("!document.getElementById('panel-metrics').hidden");
+    assert_content(&page);
+}
+
+#[test]
+fn a_slow_device_draws_while_the_camera_moves() {
+    let stage = Stage::shared();
+    let page = stage.page("");
+    drawn(&page);
+    let answer = page.eval(SLOW_DRAG);
+    assert!(answer["sorts"].as_u64() > Some(2), "{answer}");
+    // A frame of some such calls, and a wait of 150 ms at most: far from all of the drag, on a busy machine too.
+    assert!(answer["longest"].as_f64().is_some_and(|ms| ms < 2000.0), "{answer}");
     assert_content(&page);
 }
 

@@ -3,8 +3,8 @@
 use super::app::App;
 use super::dom;
 use super::loading::Source;
+use super::orders::Asked;
 use super::sidebar::button;
-use super::splats::Asked;
 use super::subject::Subject;
 use crate::html::count;
 

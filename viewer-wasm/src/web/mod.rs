@@ -14,6 +14,7 @@ mod loading;
 mod mesh;
 mod model;
 mod net;
+mod orders;
 mod photo;
 mod pictures;
 mod pointer;
@@ -21,6 +22,7 @@ mod renderer;
 mod runs;
 mod sidebar;
 mod splats;
+mod stand;
 mod subject;
 mod surfaces;
 mod table;
@@ -46,7 +48,7 @@ pub fn status() -> String {
 /// The picture of a camera of the scene at its own resolution: `{width, height, rgba}`.
 #[wasm_bindgen]
 pub fn picture(name: &str) -> Promise {
-    splats::picture_promise(name)
+    orders::picture_promise(name)
 }
 
 /// Milliseconds of the fastest of five sorts of `count` splats in this instance.

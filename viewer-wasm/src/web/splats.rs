@@ -1,6 +1,5 @@
 //! The splats tab: what is drawn, when, and what the reader sees beside it.
 
-use js_sys::{Function, Object, Promise, Reflect, Uint32Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlCanvasElement;
@@ -11,64 +10,34 @@ use super::dom;
 use super::loading::Source;
 use super::mesh::MeshLook;
 use super::model::GpuModel;
+use super::orders::{Asked, Order};
 use super::photo::Photo;
 use super::renderer::{Look, Renderer, Shot};
-use super::runs::{Run, load_thumbnails};
+use super::runs::load_thumbnails;
 use super::subject::Subject;
 use super::worker::WorkerClient;
-use crate::address::{FreeView, Tab};
+use crate::address::Tab;
 use crate::camera::{Lens, Pose};
 use crate::framing::Sample;
-use crate::frustum::{self, outline, pick, quality_tint};
 use crate::html::count;
 use crate::math::pow;
-use crate::navigate::{Mode, Navigator};
-use crate::run::cameras::{Arrangement, Camera, arrangement, home};
+use crate::navigate::Navigator;
+use crate::pace::{Pace, SLOW_MS};
+use crate::run::cameras::Arrangement;
 use crate::style::Style;
 
-/// Seconds of the way to a camera.
-const JOURNEY_S: f32 = 0.5;
 /// Splats over a pixel at the bright end of their scale.
 const MOST_COUNTED: f32 = 255.0;
 /// A camera that has not moved for so long rests.
 const REST_MS: f64 = 200.0;
-/// Frames that take longer have fewer pixels while the camera moves.
-const SLOW_MS: f64 = 40.0;
-/// And such frames wait for the order of their splats for so long at most.
-const MOST_WAIT_MS: f64 = 150.0;
 /// Most pixels a side of the page's canvas has per CSS pixel.
 const MAX_RATIO: f64 = 2.0;
-
-/// A picture somebody waits for.
-struct Order {
-    sort: u32,
-    shot: Shot,
-    done: Box<dyn FnOnce(Result<JsValue, JsValue>)>,
-}
-
-/// The order that was asked for last: for which camera, lens and size of splats, and the number it will carry.
-#[derive(Default)]
-pub(super) struct Asked {
-    of: Option<(Shot, f32)>,
-    waits: Option<u32>,
-    since_ms: f64,
-}
-
-impl Asked {
-    /// Whether another order is needed for a camera.
-    fn is_stale(&self, shot: &Shot, scale: f32, reach: f32) -> bool {
-        let serves = |(of, of_scale): &(Shot, f32)| {
-            !of.pose.differs(&shot.pose, reach) && of.lens == shot.lens && *of_scale == scale
-        };
-        self.waits.is_none() && !self.of.as_ref().is_some_and(serves)
-    }
-}
 
 /// State of the splats tab.
 pub(super) struct View {
     pub(super) navigator: Navigator,
     /// The lens looked through, at the size it was made for.
-    lens: Lens,
+    pub(super) lens: Lens,
     pub(super) look: Look,
     pub(super) frusta: bool,
     /// Camera of the scene one looks through.
@@ -100,16 +69,17 @@ pub(super) struct View {
     pub(super) elsewhere: Option<String>,
     pub(super) asked: Asked,
     pub(super) kept: KeptScene,
-    orders: Vec<Order>,
+    pub(super) pace: Pace,
+    pub(super) orders: Vec<Order>,
     /// The order of the model is that of a picture, of what another camera sees.
-    strayed: bool,
+    pub(super) strayed: bool,
     last_frame_ms: f64,
     /// The camera stands before a file that lies elsewhere than the run.
-    framed: bool,
+    pub(super) framed: bool,
     /// The camera was moved by hand, and the address does not say so yet.
     pub(super) moved: bool,
     /// When the camera moved last, and whether fewer pixels are drawn for that.
-    turned_ms: Option<f64>,
+    pub(super) turned_ms: Option<f64>,
     pub(super) coarse: bool,
     pub(super) sorts: u32,
     pub(super) sort_ms: Option<f64>,
@@ -162,6 +132,7 @@ impl View {
             elsewhere: None,
             asked: Asked::default(),
             kept: KeptScene::default(),
+            pace: Pace::default(),
             orders: Vec::new(),
             strayed: false,
             last_frame_ms: 0.0,
@@ -197,7 +168,7 @@ impl View {
 
     /// Has the order made again, as after new splats.
     pub(super) fn resort(&mut self) {
-        self.asked.of = None;
+        self.asked.forget();
         self.dirty = true;
     }
 }
@@ -322,13 +293,14 @@ impl App {
         }
         self.ask_for_order();
         self.choose_pixels();
-        if self.waits_for_order() {
-            return;
-        }
-        if self.view.strayed || !std::mem::take(&mut self.view.dirty) {
+        if self.view.strayed || !self.view.dirty {
             self.settle();
             return;
         }
+        if !self.draws_now(now_ms) {
+            return;
+        }
+        self.view.dirty = false;
         self.view.last_frame_ms = now_ms;
         let shot = self.shot();
         self.view.look.range = match (self.view.look.style, &shot) {
@@ -371,151 +343,12 @@ impl App {
     }
 
     /// A slow device draws what moves once, in its new order, and not first in the old one.
-    fn waits_for_order(&self) -> bool {
-        let view = &self.view;
-        let waits = view.asked.waits.is_some() && dom::now_ms() - view.asked.since_ms < MOST_WAIT_MS;
-        waits && view.shown > 0 && view.first_frame_ms.is_some() && view.frame_ms.is_some_and(|ms| ms > SLOW_MS)
-    }
-
-    fn fly_by_keys(&mut self, seconds: f32) -> bool {
-        let held = |key: &str| f32::from(u8::from(self.view.keys.iter().any(|held| held == key)));
-        let direction = [held("d") - held("a"), held("e") - held("q"), held("w") - held("s")];
-        let moving = direction.iter().any(|v| *v != 0.0);
-        if moving {
-            let fast = if held("shift") > 0.0 { 4.0 } else { 1.0 };
-            self.view.navigator.fly(direction, fast, seconds.max(0.016));
-            self.left_camera();
-        }
+    fn draws_now(&mut self, now_ms: f64) -> bool {
         let view = &mut self.view;
-        let let_go = std::mem::take(&mut view.let_go);
-        view.keys.retain(|key| !let_go.contains(key));
-        moving
-    }
-
-    /// The camera moved by hand: one no longer looks through a camera of the scene. The address follows when it rests.
-    pub(super) fn left_camera(&mut self) {
-        self.view.dirty = true;
-        self.view.moved = true;
-        self.view.turned_ms = Some(dom::now_ms());
-        self.touch();
-        if self.view.through.take().is_some() {
-            self.address.camera = None;
-            self.show_side();
-        }
-    }
-
-    /// Remembers the place that the camera was moved to by hand, once it is there.
-    pub(super) fn remember_place(&mut self) {
-        if !self.view.moved || self.view.navigator.is_on_journey() {
-            return;
-        }
-        self.view.moved = false;
-        // A place before a file of the reader means nothing to who opens the address.
-        let run = self.view.through.is_none() && !self.view.framed;
-        self.address.view = run.then(|| self.place());
-    }
-
-    /// Where the camera is.
-    pub(super) fn place(&self) -> FreeView {
-        FreeView {
-            pose: self.view.navigator.pose,
-            distance: self.view.navigator.distance,
-        }
-    }
-
-    fn ask_for_order(&mut self) {
-        let Some(shot) = self.shot() else {
-            return;
-        };
-        let view = &mut self.view;
-        let (reach, scale) = (view.navigator.reach(), view.look.scale.max(1.0));
-        let model = if view.incoming.is_some() {
-            view.reading
-        } else {
-            view.shown
-        };
-        let Some(worker) = &mut view.worker else {
-            return;
-        };
-        for (number, asked) in [(model, &mut view.asked), (view.kept.number, &mut view.kept.asked)] {
-            if number > 0 && asked.is_stale(&shot, scale, reach) {
-                asked.waits = Some(worker.sort(number, &shot.pose.sight(&shot.lens, scale)));
-                asked.of = Some((shot, scale));
-                asked.since_ms = dom::now_ms();
-            }
-        }
-    }
-
-    /// Takes an order that the worker made for a model.
-    pub(super) fn take_order(&mut self, number: u32, id: u32, order: &Uint32Array, ms: f64) {
-        let view = &mut self.view;
-        for asked in [&mut view.asked, &mut view.kept.asked] {
-            if asked.waits == Some(id) {
-                asked.waits = None;
-            }
-        }
-        view.sorts += 1;
-        view.sort_ms = Some(ms);
-        let mut replaced = false;
-        let Some(renderer) = &mut self.renderer else {
-            return;
-        };
-        if number == view.kept.number {
-            if let Some(model) = &mut renderer.kept.model {
-                model.set_order(&renderer.gl, order);
-                view.dirty = true;
-            }
-            return;
-        }
-        if number == view.reading
-            && !view.is_loading()
-            && let Some(model) = view.incoming.take()
-        {
-            // The next model is whole and in order: it takes the place of the last.
-            if let Some(old) = renderer.model.replace(model) {
-                old.delete(&renderer.gl);
-            }
-            view.shown = view.reading;
-            view.subject = view.coming.clone();
-            replaced = true;
-        }
-        if number != view.shown {
-            view.resort();
-            return;
-        }
-        if let Some(model) = &mut renderer.model {
-            model.set_order(&renderer.gl, order);
-            view.dirty = true;
-        }
-        let waiting = std::mem::take(&mut view.orders);
-        let (ready, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|order| order.sort <= id);
-        view.orders = later;
-        view.strayed = !ready.is_empty();
-        for order in ready {
-            let look = Look {
-                scale: 1.0,
-                style: Style::Splats,
-                ..view.look
-            };
-            let picture = renderer.picture(&order.shot, &look);
-            let result = picture.map_err(|why| JsValue::from_str(&why)).map(|rgba| {
-                let out = Object::new();
-                let size = order.shot.lens.size;
-                for (key, value) in [
-                    ("width", size[0].into()),
-                    ("height", size[1].into()),
-                    ("rgba", rgba.into()),
-                ] {
-                    let _ = Reflect::set(&out, &key.into(), &value);
-                }
-                out.into()
-            });
-            (order.done)(result);
-            view.resort();
-        }
-        if replaced {
-            self.subject_changed();
-        }
+        let slow = view.frame_ms.is_some_and(|ms| ms > SLOW_MS);
+        // The order of a model that is still being read is none of what is on the screen.
+        let expected = view.asked.is_expected() && view.shown > 0 && view.incoming.is_none();
+        view.pace.draws(now_ms, slow && view.first_frame_ms.is_some(), expected)
     }
 
     /// Takes the model off the screen, and gives up the one being read.
@@ -541,205 +374,6 @@ impl App {
             worker.keep(&[view.kept.number]);
         }
         view.resort();
-    }
-
-    /// Draws a picture as soon as an order for its camera is there.
-    pub(super) fn order_picture(&mut self, shot: Shot, done: Box<dyn FnOnce(Result<JsValue, JsValue>)>) {
-        let view = &mut self.view;
-        match &mut view.worker {
-            Some(worker) if view.shown > 0 && view.incoming.is_none() => {
-                let sort = worker.sort(view.shown, &shot.pose.sight(&shot.lens, 1.0));
-                view.orders.push(Order { sort, shot, done });
-            }
-            _ => done(Err("no model is on the screen yet".into())),
-        }
-    }
-
-    /// A camera of the shown run.
-    pub(super) fn camera(&self, name: &str) -> Option<&Camera> {
-        self.runs.first()?.cameras.iter().find(|camera| camera.name == name)
-    }
-
-    /// Looks through a camera of the scene.
-    pub(super) fn go_to_camera(&mut self, name: &str, at_once: bool) {
-        let Some(camera) = self.camera(name).cloned() else {
-            return;
-        };
-        // A photograph is compared at its place only.
-        let compares = self.view.photo != Photo::Off;
-        let seconds = if at_once || compares || dom::calm() {
-            0.0
-        } else {
-            JOURNEY_S
-        };
-        self.view.lens = camera.lens;
-        self.view.navigator.go_to(camera.pose, seconds);
-        self.view.through = Some(camera.name.clone());
-        self.view.moved = false;
-        self.address.camera = Some(camera.name);
-        self.address.view = None;
-        self.view.dirty = true;
-        self.sync_address();
-        self.show_side();
-    }
-
-    pub(super) fn go_home(&mut self) {
-        self.view.navigator.go_home(if dom::calm() { 0.0 } else { JOURNEY_S });
-        self.left_camera();
-    }
-
-    /// Brings a model before the camera that no camera of the scene is there for: a file from elsewhere, or a run without
-    /// cameras. One that lies where the run's cameras look is left in their places, and one that is compared with what is kept
-    /// is seen from where that is.
-    pub(super) fn frame_model(&mut self) {
-        let Some(space) = self.view.sample.space().filter(|_| !self.kept_is_there()) else {
-            return;
-        };
-        let cameras = self.runs.first().is_some_and(|run| !run.cameras.is_empty());
-        let navigator = &self.view.navigator;
-        let own = !matches!(self.view.coming, Subject::File(..));
-        if own && cameras && std::mem::take(&mut self.view.framed) {
-            // Back from a file that lies elsewhere.
-            self.arrange();
-            return;
-        }
-        if cameras && (own || space.is_around(navigator.arrangement())) || own && self.address.view.is_some() {
-            return;
-        }
-        let mode = navigator.mode;
-        let up = navigator.arrangement().up;
-        let found = space.arrangement(up);
-        self.view.navigator = Navigator::new(space.pose(up), found);
-        self.view.navigator.mode = mode;
-        self.view.framed = !own;
-        self.left_camera();
-        self.view.lens = Lens::plain([1600, 1000]);
-        self.view.resort();
-    }
-
-    /// Turns to what is drawn at a point of the canvas, CSS pixels, and moves about that.
-    pub(super) fn turn_to(&mut self, at: [f32; 2]) {
-        let Some(shot) = self.shot() else {
-            return;
-        };
-        let Some(renderer) = &mut self.renderer else {
-            return;
-        };
-        let ratio = shot.lens.size[0] as f32 / renderer.canvas.client_width().max(1) as f32;
-        let px = at.map(|v| v * ratio);
-        let depth = renderer.depth_at(&shot, &self.view.look, px.map(|v| v as u32));
-        self.view.dirty = true;
-        if let Some(depth) = depth {
-            let side = |axis: usize| (px[axis] - shot.lens.centre[axis]) / shot.lens.focal[axis] * depth;
-            let point = shot.pose.to_world([side(0), side(1), depth]);
-            self.view
-                .navigator
-                .turn_to(point, if dom::calm() { 0.0 } else { JOURNEY_S });
-            self.left_camera();
-        }
-    }
-
-    /// Turns the scene so that another axis is up.
-    pub(super) fn set_up(&mut self, axis: &str) {
-        let up = match axis {
-            "y" => [0.0, 1.0, 0.0],
-            "z" => [0.0, 0.0, 1.0],
-            _ => [0.0, -1.0, 0.0],
-        };
-        self.view.navigator.set_up(up);
-        self.left_camera();
-        self.sync_address();
-        self.show_side();
-    }
-
-    pub(super) fn set_mode(&mut self, mode: Mode) {
-        self.view.navigator.mode = mode;
-        self.show_side();
-    }
-
-    /// Sets the camera up for a scene: where its cameras look, from one of them.
-    pub(super) fn arrange(&mut self) {
-        let Some(run) = self.runs.first() else {
-            return;
-        };
-        let poses: Vec<Pose> = run.cameras.iter().map(|camera| camera.pose).collect();
-        let Some(found) = arrangement(&poses) else {
-            return;
-        };
-        let newest = run.newest_evaluation();
-        let psnr = |camera: &Camera| newest?.psnr(&camera.name, camera.test);
-        let first = home(&run.cameras, psnr).map(|at| &run.cameras[at]);
-        let start = first.map_or(self.view.navigator.pose, |camera| camera.pose);
-        if let Some(camera) = first {
-            self.view.lens = camera.lens;
-        }
-        let mode = self.view.navigator.mode;
-        self.view.navigator = Navigator::new(start, found);
-        self.view.navigator.mode = mode;
-        if let Some(place) = self.address.view {
-            self.view.navigator.go_to(place.pose, 0.0);
-            self.view.navigator.distance = place.distance;
-        }
-        if let Some(name) = self.address.camera.clone() {
-            if self.camera(&name).is_some() {
-                self.go_to_camera(&name, true);
-            } else {
-                self.address.camera = None;
-                self.say("camera", &format!("The run has no camera `{name}`."));
-            }
-        }
-        self.set_frusta();
-        self.view.resort();
-    }
-
-    /// Colours the cameras by their PSNR in the model on the screen; grey where that is not known.
-    pub(super) fn set_frusta(&mut self) {
-        let none = Run::default();
-        let run = self.runs.first().unwrap_or(&none);
-        let evaluation = self.evaluation_shown();
-        let range = evaluation.and_then(|evaluation| evaluation.psnr_range());
-        let depth = self.view.navigator.reach() * 0.08;
-        let outlines = run.cameras.iter().map(|camera| {
-            let psnr = evaluation.and_then(|evaluation| evaluation.psnr(&camera.name, camera.test));
-            let rgb = match (psnr, range) {
-                (Some(psnr), Some((low, high))) => quality_tint(((psnr - low) / (high - low).max(1e-9)) as f32),
-                _ => [0.62, 0.64, 0.67],
-            };
-            let opacity = if camera.test { 1.0 } else { 0.55 };
-            let tint = [rgb[0], rgb[1], rgb[2], opacity];
-            let thumbnail = run
-                .thumbnails
-                .iter()
-                .position(|name| *name == camera.name)
-                .map(|slot| slot as u32);
-            outline(&camera.pose, &camera.lens, &frustum::Style { depth, tint, thumbnail })
-        });
-        let outlines: Vec<_> = outlines.collect();
-        if let Some(renderer) = &mut self.renderer {
-            renderer.frusta.set(&renderer.gl, &outlines, depth);
-        }
-        self.view.dirty = true;
-    }
-
-    /// The camera whose outline is under a point of the canvas, CSS pixels.
-    pub(super) fn camera_at(&self, at: [f32; 2]) -> Option<String> {
-        let (run, shot) = (self.runs.first()?, self.shot()?);
-        if !self.view.frusta || self.view.through.is_some() {
-            return None;
-        }
-        let cameras: Vec<_> = run.cameras.iter().map(|camera| (camera.pose, camera.lens)).collect();
-        let css = self.renderer.as_ref()?.canvas.client_width().max(1);
-        let ratio = shot.lens.size[0] as f32 / css as f32;
-        let depth = self.view.navigator.reach() * 0.08;
-        let found = pick(
-            &cameras,
-            depth,
-            &shot.pose,
-            &shot.lens,
-            at.map(|v| v * ratio),
-            16.0 * ratio,
-        )?;
-        Some(run.cameras[found].name.clone())
     }
 
     fn show_hud(&self) {
@@ -780,30 +414,4 @@ pub(super) fn animate() {
         }
     }
     next();
-}
-
-/// See [`super::picture`].
-pub(super) fn picture_promise(name: &str) -> Promise {
-    Promise::new(&mut |resolve: Function, reject: Function| {
-        let absent = reject.clone();
-        let done = Box::new(move |result: Result<JsValue, JsValue>| {
-            let _ = match result {
-                Ok(value) => resolve.call1(&JsValue::NULL, &value),
-                Err(why) => reject.call1(&JsValue::NULL, &why),
-            };
-        });
-        let ordered = with(|app| {
-            let camera = app.camera(name)?;
-            let shot = Shot {
-                pose: camera.pose,
-                lens: camera.lens,
-            };
-            app.order_picture(shot, done);
-            Some(())
-        });
-        if ordered.flatten().is_none() {
-            let why = format!("the run has no camera `{name}`");
-            let _ = absent.call1(&JsValue::NULL, &why.into());
-        }
-    })
 }
