@@ -169,7 +169,9 @@ fn opened() -> MutexGuard<'static, Opened> {
 fn open(profile: &Profile, faults: Faults) -> OpenDevice {
     let wanted = (profile.diagnose.validation, faults.portable);
     let mut opened = opened();
-    let at = opened.iter().position(|(validation, portable, ..)| (*validation, *portable) == wanted);
+    let at = opened
+        .iter()
+        .position(|(validation, portable, ..)| (*validation, *portable) == wanted);
     match at.filter(|_| profile.device.select.is_none()) {
         Some(at) => {
             let (.., tier, device) = opened.swap_remove(at);

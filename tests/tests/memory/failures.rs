@@ -63,7 +63,8 @@ fn start_up_survives_a_failure_of_every_allocation() {
                     .err()
                     .unwrap_or_else(|| unreachable!("attempt {number} of {calls} did not fail"));
                 assert_eq!(error.exit(), Exit::DoesNotFit, "attempt {number}: {error}");
-                let RunError::Train(TrainError::Memory(MemoryError::Vulkan(VkError::OutOfMemory { bytes, .. }))) = &error
+                let RunError::Train(TrainError::Memory(MemoryError::Vulkan(VkError::OutOfMemory { bytes, .. }))) =
+                    &error
                 else {
                     unreachable!("attempt {number}: {error}")
                 };
