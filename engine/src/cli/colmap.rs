@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::flags::quoted;
 use super::{Exit, Failure, Settings};
 use crate::config::{Override, Profile};
-use crate::record::run_folder::place;
+use crate::record::run_folder::{Which, place};
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::scene::{SceneError, SceneIndex};
 
@@ -137,7 +137,7 @@ pub(super) fn with_poses(
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let scene = absolute(&root);
     let name = scene.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let run = place(&profile.run, &name, true);
+    let run = place(&profile.run, &name, Which::First);
     let mut folder_name = run.file_name().unwrap_or_default().to_os_string();
     folder_name.push("-colmap");
     let made = run.with_file_name(folder_name);

@@ -16,7 +16,7 @@ use crate::project::{
 };
 use crate::scene::{SceneIndex, SceneOptions};
 
-/// Cuts and prints the project's blocks to `out`.
+/// Cuts and prints the parts of the block to `out`.
 ///
 /// # Errors
 /// Whatever keeps the block from being cut; the caller prints it.
@@ -27,11 +27,17 @@ pub(super) fn run(request: &SplitScene, block: &Path, out: &mut dyn Write) -> Re
             flag,
         }));
     }
-    let project = match Cutting::prepare(block).map_err(boxed)? {
-        ToCut::Already(project) => *project,
-        ToCut::Whole(cutting) => cut(request, *cutting)?,
+    let (project, parts) = match Cutting::prepare(block).map_err(boxed)? {
+        ToCut::Already { project, name } => {
+            let parts = project.parts_of(&name);
+            (*project, parts)
+        }
+        ToCut::Whole(cutting) => {
+            let parts = half_names(&cutting.block.record.name).to_vec();
+            (cut(request, *cutting)?, parts)
+        }
     };
-    print(&project, request.json, out)?;
+    print(&project, Some(&parts), request.json, out)?;
     Ok(Exit::Ok)
 }
 

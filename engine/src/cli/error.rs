@@ -142,6 +142,23 @@ pub enum UsageError {
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
+    /// `kiln train --resume` and nothing else.
+    #[error("no run is given that is to go on")]
+    NoRunToResume,
+    /// A run folder where a scene is wanted.
+    #[error("{} is a run, not a scene", path.display())]
+    RunAsScene {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A project where a scene or one of its blocks is wanted.
+    #[error("{} is a project of blocks, not a scene", path.display())]
+    ProjectAsScene {
+        /// The folder.
+        path: PathBuf,
+        /// The first of its blocks.
+        block: PathBuf,
+    },
 }
 
 impl UsageError {
@@ -192,6 +209,19 @@ impl UsageError {
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }
+            Self::NoRunToResume => Some(
+                "`kiln train --resume -o RUN` goes on with the run in that folder, `kiln train SCENE --resume` with the newest of \
+                 that scene below `runs`"
+                    .to_owned(),
+            ),
+            Self::RunAsScene { path } => {
+                Some(format!("`kiln train --resume -o {}` goes on with it", super::shell::word(path)))
+            }
+            Self::ProjectAsScene { path, block } => Some(format!(
+                "name one of its blocks: `kiln train {}`; `kiln status {}` lists them",
+                super::shell::word(block),
+                super::shell::word(path)
+            )),
         }
     }
 }

@@ -46,7 +46,11 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut *out, file)?;
         return writeln!(out);
     }
-    writeln!(out, "iteration {}, {} Gaussians", file.iteration, file.gaussians)?;
+    match file.iteration {
+        // Neither a merged model nor a file of another program is that of an iteration.
+        0 => writeln!(out, "{} Gaussians", file.gaussians)?,
+        iteration => writeln!(out, "iteration {iteration}, {} Gaussians", file.gaussians)?,
+    }
     print_sets(
         [Split::Test, Split::Train].map(|set| (set, file.set(set))),
         file.lpips_range,
@@ -192,6 +196,8 @@ mod tests {
             PSNR in dB; LPIPS with VGG16 on [-1, 1]\n";
         assert_eq!(printed(&file(Some(0.25)), false), expected);
         assert!(printed(&file(None), false).ends_with("         -\nPSNR in dB\n"));
+        let merged = EvalFile::new(0, 1000, 1.5, LpipsRange::MinusOneOne);
+        assert!(printed(&merged, false).starts_with("1000 Gaussians\n"));
         let mut views = file(None).set(Split::Test).unwrap().views.clone();
         views[0].cc_psnr = Some(28.25);
         let mut corrected = file(None);

@@ -80,7 +80,10 @@ impl Failure for UsageError {
     fn exit(&self) -> Exit {
         match self {
             Self::Arguments(error) if !error.use_stderr() => Exit::Ok,
-            Self::NothingThere { .. } | Self::SceneMoved { .. } => Exit::Data,
+            Self::NothingThere { .. }
+            | Self::SceneMoved { .. }
+            | Self::RunAsScene { .. }
+            | Self::ProjectAsScene { .. } => Exit::Data,
             _ => Exit::Usage,
         }
     }

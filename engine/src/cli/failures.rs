@@ -193,6 +193,14 @@ impl Failure for SceneError {
                 word(path)
             )),
             Self::ScenesBelow { first, .. } => Some(format!("name one of them, for example {}", word(first))),
+            Self::NotAFolder { path } => {
+                let what = "name the folder that holds photos or a model of them";
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                Some(folder.map_or_else(
+                    || what.to_owned(),
+                    |folder| format!("{what}, for example {}", word(folder)),
+                ))
+            }
             _ => None,
         }
     }
@@ -246,16 +254,20 @@ fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
     let matching = match database {
         Some(_) => String::new(),
         None => format!(
-            "  colmap feature_extractor --database_path {file} --image_path {photos}\n  \
-             colmap exhaustive_matcher --database_path {file}\n"
+            "  colmap feature_extractor --database_path {file} --image_path {photos} --SiftExtraction.use_gpu 0\n  \
+             colmap exhaustive_matcher --database_path {file} --SiftMatching.use_gpu 0\n"
         ),
     };
     let sparse = word(&root.join("sparse"));
+    let gpu = match database {
+        Some(_) => "",
+        None => "; with CUDA or a display they are faster without `use_gpu 0`",
+    };
     format!(
         "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  mkdir -p {sparse}\n  \
          colmap mapper --database_path {file} --image_path {photos} --output_path {sparse}\n  \
          kiln train {scene}{images}\n\
-         the guide `photos-to-splats` explains them"
+         the guide `photos-to-splats` explains them{gpu}"
     )
 }
 

@@ -4,12 +4,14 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{Failure, Settings};
+use super::{Failure, Settings, UsageError};
 use crate::config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, resolve_for, rules_of};
 use crate::plan::training_options;
 use crate::plugins::{Init, ModelOptions};
+use crate::project::{BLOCKS, ProjectFolder, block_name};
+use crate::record::run_folder::record_path;
 use crate::run::{Location, RunError};
-use crate::scene::SceneIndex;
+use crate::scene::{SceneError, SceneIndex};
 
 /// Bytes of a PLY file that hold its header.
 const HEADER_BYTES: u64 = 1 << 16;
@@ -40,7 +42,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
     let options = training_options(&profile).map_err(boxed)?;
     let opened = Instant::now();
     let init = profile.init.clone();
-    let mut scene = SceneIndex::load(&path, &options).map_err(boxed)?;
+    let mut scene = SceneIndex::load(&path, &options).map_err(|error| no_scene(path.clone(), error))?;
     if rules_of(inputs).map_err(boxed)?.is_empty() {
         return Ok(ForScene {
             profile,
@@ -104,8 +106,26 @@ fn settle_from(profile: &mut Profile) -> Result<(), Box<dyn Failure>> {
 /// When no scene is named, or there is none.
 pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     let path = Settings::scene(profile).map_err(boxed)?;
-    SceneIndex::detect(&path).map_err(boxed)?;
+    SceneIndex::detect(&path).map_err(|error| no_scene(path, error))?;
     Ok(())
+}
+
+/// Why a scene cannot be read: where it is none, a run or a project was named by mistake.
+fn no_scene(path: PathBuf, error: SceneError) -> Box<dyn Failure> {
+    let is_none = matches!(
+        error,
+        SceneError::UnknownKind { .. } | SceneError::NoPoses { .. } | SceneError::ScenesBelow { .. }
+    );
+    if is_none && ProjectFolder::is_one(&path) {
+        let project = ProjectFolder::open(&path).ok();
+        let block = project.and_then(|project| Some(project.record.blocks.first()?.name.clone()));
+        let block = path.join(BLOCKS).join(block.unwrap_or_else(|| block_name(0)));
+        return boxed(UsageError::ProjectAsScene { path, block });
+    }
+    if is_none && record_path(&path).is_file() {
+        return boxed(UsageError::RunAsScene { path });
+    }
+    boxed(error)
 }
 
 /// What of a file of points is not taken: a model of another run starts anew from its centres and colours.
@@ -171,8 +191,51 @@ fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
-    use super::super::{Request, parse};
+    use super::super::{Exit, Request, parse};
     use super::*;
+    use crate::config::Override;
+    use crate::scene::scratch::Scratch;
+
+    #[test]
+    fn what_is_taken_for_a_scene_is_told() {
+        let scratch = Scratch::new();
+        scratch.write("run/run.json", "{}");
+        scratch.write("run/cameras.json", "[]");
+        scratch.write("project/project.json", "{");
+        scratch.write("project/blocks/b0000/sparse/0/cameras.bin", "");
+        scratch.write("photos/1.jpg", "");
+        let told = |name: &str| {
+            let inputs = Inputs {
+                overrides: vec![Override {
+                    key: "dataset.path".to_owned(),
+                    value: format!("{:?}", scratch.path().join(name).display().to_string()),
+                    flag: "SCENE".to_owned(),
+                }],
+                ..Inputs::default()
+            };
+            let checked = check_scene(&resolve(&inputs).unwrap()).unwrap_err();
+            let loaded = for_scene(&inputs).err().unwrap();
+            assert_eq!(checked.to_string(), loaded.to_string());
+            assert_eq!(checked.exit(), Exit::Data);
+            let text = format!("{checked}; {}", checked.hint().unwrap());
+            text.replace(&scratch.path().display().to_string(), "D")
+        };
+        assert_eq!(
+            told("run"),
+            "D/run is a run, not a scene; `kiln train --resume -o D/run` goes on with it"
+        );
+        assert_eq!(
+            told("project"),
+            "D/project is a project of blocks, not a scene; name one of its blocks: `kiln train D/project/blocks/b0000`; \
+             `kiln status D/project` lists them"
+        );
+        assert_eq!(
+            told("photos/1.jpg"),
+            "D/photos/1.jpg is a file, and a scene is a folder; name the folder that holds photos or a model of them, for \
+             example D/photos"
+        );
+        assert!(told("photos").contains("holds no camera poses"));
+    }
 
     #[test]
     fn iterations_past_the_end_are_told_when_they_were_typed() {

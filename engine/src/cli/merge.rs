@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::exit::unprinted;
+use super::inspect::count;
 use super::request::Merge;
 use super::stored::boxed;
 use super::{Exit, Failure};
@@ -54,11 +55,11 @@ fn tell(report: &MergeReport, out: &mut dyn Write) -> io::Result<()> {
     let trained: u64 = index.blocks.iter().map(|block| block.trained).sum();
     writeln!(
         out,
-        "{} of {trained} Gaussians of {} blocks lie in the cores, {:.1} MB in {} chunks{}",
+        "{} of {trained} Gaussians of {} lie in the cores, {:.1} MB in {}{}",
         index.gaussians,
-        index.blocks.len(),
+        count(index.blocks.len(), "block"),
         index.bytes as f64 / 1e6,
-        index.chunks.len(),
+        count(index.chunks.len(), "chunk"),
         if report.was_there { "; it was there already" } else { "" }
     )?;
     for border in index.borders.iter().filter(|border| is_odd(border)) {

@@ -39,7 +39,14 @@ fn list(out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out)
     };
     let shipped = |file: &'static Shipped| (file.short_name(), file.summary());
-    rows("Profiles (--profile NAME)", &mut PROFILES.iter().map(shipped))?;
+    let auto = (
+        "auto",
+        "the largest of these that fits the device; what is taken where none is named",
+    );
+    rows(
+        "Profiles (--profile NAME)",
+        &mut PROFILES.iter().map(shipped).chain([auto]),
+    )?;
     rows("Recipes (--recipe NAME)", &mut RECIPES.iter().map(shipped))?;
     for family in families() {
         if !family.entries.is_empty() {
@@ -106,6 +113,7 @@ mod tests {
         let text = output(&Profiles::List);
         for expected in [
             "  8gb            8 GB cards: at most 7.0 GiB\n",
+            "  auto           the largest of these",
             "  demo           about 1500 steps for a small scene",
             "Plugins of `strategy`\n  adaptive_abs ",
             "  memory_jsonl   memory.jsonl",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
 use super::for_scene::{ForScene, check_scene, for_scene};
+use super::inspect::count;
 use super::plan::{card_limits, card_variants};
 use super::request::SplitScene;
 use super::stored::boxed;
@@ -49,9 +50,12 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
     {
         return cut::run(request, block, out);
     }
-    let Some(root) = preliminary.run.output.as_deref().map(PathBuf::from) else {
+    let root = preliminary.run.output.as_deref().map(PathBuf::from);
+    // Nothing is written of a plan.
+    let root = root.filter(|_| !request.plan_only);
+    if root.is_none() && !request.plan_only {
         return Err(boxed(UsageError::NoProjectFolder));
-    };
+    }
     check_scene(&preliminary)?;
     let merges = |reason: &str, remedy: &str| {
         boxed(ProjectError::Unsuitable {
@@ -97,11 +101,11 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
         test_views: job.scene.test.iter().map(|view| view.name.clone()).collect(),
         blocks: Vec::new(),
     };
-    if request.plan_only {
+    let Some(root) = root else {
         let (survey, cut) = job.cut(&path)?;
         print_cut(&survey, &cut, out)?;
         return Ok(Exit::Ok);
-    }
+    };
     let project = match prepare(&root, &wanted).map_err(boxed)? {
         Ok(project) => project,
         Err(draft) => match job.make(&path, wanted, &draft) {
@@ -112,7 +116,7 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
             }
         },
     };
-    print(&project, request.json, out)?;
+    print(&project, None, request.json, out)?;
     Ok(Exit::Ok)
 }
 
@@ -245,8 +249,8 @@ fn is_divided(profile: &Profile, scene: &SceneIndex) -> bool {
 
 fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
     let mut lines = vec![format!(
-        "{} blocks for {} Gaussians; views are used {:.1} times on average",
-        cut.blocks.len(),
+        "{} for {} Gaussians; views are used {:.1} times on average",
+        count(cut.blocks.len(), "block"),
         cut.gaussians,
         cut.views_used(survey)
     )];
@@ -263,19 +267,30 @@ fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<
     writeln!(out, "{}", lines.join("\n")).map_err(|error| boxed(unprinted(error)))
 }
 
-pub(super) fn print(project: &ProjectFolder, json: bool, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
+/// Prints the project: as JSON its index, else a line for each of its blocks, or for each that is named in `only`. Others are
+/// not opened: a copy of the project need not have them.
+pub(super) fn print(
+    project: &ProjectFolder,
+    only: Option<&[String]>,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<(), Box<dyn Failure>> {
     if json {
         let written = serde_json::to_writer_pretty(&mut *out, &project.record).map_err(io::Error::from);
         return written
             .and_then(|()| writeln!(out))
             .map_err(|error| boxed(unprinted(error)));
     }
-    let blocks = project.blocks().map_err(boxed)?;
+    let blocks = match only {
+        Some(names) => names.iter().map(|name| project.block(name)).collect(),
+        None => project.blocks(),
+    };
+    let blocks: Vec<BlockFolder> = blocks.map_err(boxed)?;
     let record = &project.record;
     let mut lines = vec![format!(
-        "{}: {} blocks for {} Gaussians; views are used {:.1} times on average",
+        "{}: {} for {} Gaussians; views are used {:.1} times on average",
         project.root.display(),
-        blocks.len(),
+        count(record.blocks.len(), "block"),
         record.gaussians,
         record.views_used
     )];

@@ -11,7 +11,7 @@ use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
 use super::shell::word;
 use super::stages::Chain;
-use super::{Exit, Failure, Settings};
+use super::{Exit, Failure, Settings, UsageError};
 use crate::config::{self, SugarStage};
 use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
@@ -19,7 +19,7 @@ use crate::mesh::StageRow;
 use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
 use crate::record::run_folder::{
-    Existing, REFINED, RunFolderError, RunRecord, RunScene, config_path, place, record_path,
+    Existing, REFINED, RunFolderError, RunRecord, RunScene, Which, config_path, place, record_path,
 };
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
@@ -122,7 +122,11 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     }
     // Triangles end as a mesh without more work.
     let mesh = mesh && !profile.is_triangles();
-    let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);
+    let root = place(
+        &profile.run,
+        &RunScene::of(&scene).name,
+        Which::of(resume.is_some(), overwrite),
+    );
     let chain = profile
         .has_stage(SugarStage::Extract)
         .then(|| Chain::new((&profile, &faults), (&path, &scene), root, (json, quiet)));
@@ -316,12 +320,14 @@ impl MeshEvents {
 fn of_run(mut settings: Settings) -> Result<Settings, Box<dyn Failure>> {
     let typed = settings.preliminary().map_err(boxed)?;
     if settings.inputs.file.is_none() && typed.dataset.path.is_none() {
-        let path = place(&typed.run, "", true);
+        let path = place(&typed.run, "", Which::Newest);
         let file = config_path(&path);
         if file.is_file() {
             settings.inputs.file = Some(file);
         } else if typed.run.output.is_some() || typed.run.name.is_some() {
             return Err(boxed(RunFolderError::NoRun { path }));
+        } else {
+            return Err(boxed(UsageError::NoRunToResume));
         }
     }
     Ok(settings)
@@ -352,5 +358,27 @@ fn summary(end: &RunEnd) -> String {
         ),
         (None, Some(psnr)) => format!("done: {} iterations, test PSNR {psnr:.2} dB, {folder}", end.iterations),
         (None, None) => format!("done: {} iterations, {folder}", end.iterations),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Request, parse};
+    use super::*;
+
+    #[test]
+    fn what_goes_on_is_named() {
+        let told = |line: &str| {
+            let Ok(Request::Train(train)) = parse(line.split_whitespace()) else {
+                return line.to_owned();
+            };
+            of_run(train.settings)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        assert_eq!(told("kiln train --resume"), "no run is given that is to go on");
+        assert_eq!(told("kiln train --resume -o no/such"), "no/such holds no run");
+        assert_eq!(told("kiln train scene --resume"), "");
     }
 }

@@ -19,7 +19,7 @@ pub struct Budget {
 #[derive(Debug, thiserror::Error)]
 pub enum AutoError {
     /// Only a CPU driver, and nobody said that is acceptable.
-    #[error("the only Vulkan device is a CPU driver, which trains slowly")]
+    #[error("the only Vulkan device is a CPU driver, which is slow")]
     CpuNotAllowed,
     /// Less memory than the smallest profile plans with.
     #[error(

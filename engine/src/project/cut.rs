@@ -40,8 +40,13 @@ pub(super) fn is_part_of(part: &str, block: &str) -> bool {
 pub enum ToCut {
     /// It can be cut.
     Whole(Box<Cutting>),
-    /// It is cut already; the project with its parts.
-    Already(Box<ProjectFolder>),
+    /// It is cut already.
+    Already {
+        /// The project with its parts.
+        project: Box<ProjectFolder>,
+        /// What the block was called.
+        name: String,
+    },
 }
 
 /// A block that is being cut. While this lives nobody trains it and nobody else writes the project.
@@ -84,7 +89,8 @@ impl Cutting {
             Ok(block) => block,
             Err(ProjectError::WasCut { .. }) => {
                 clear(&draft, &project, &name)?;
-                return Ok(ToCut::Already(Box::new(project)));
+                let project = Box::new(project);
+                return Ok(ToCut::Already { project, name });
             }
             Err(error) => return Err(error),
         };

@@ -55,6 +55,12 @@ pub enum SceneError {
         /// COLMAP's database, where there is one.
         database: Option<PathBuf>,
     },
+    /// A file of another kind where a folder is wanted.
+    #[error("{} is a file, and a scene is a folder", path.display())]
+    NotAFolder {
+        /// The file.
+        path: PathBuf,
+    },
     /// A film.
     #[error("{} is a film; photos must be taken from it first", path.display())]
     Film {

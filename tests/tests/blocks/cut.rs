@@ -74,6 +74,15 @@ fn halves_take_the_place_of_their_block() {
     copy_tree(&project, &copy);
     let said = printed(&mut cut(&project, "b0000"));
     assert!(said.contains("3 blocks for"), "{said}");
+    // The halves, and nothing of other blocks: a node's copy need not have them.
+    let told = |said: &str| {
+        said.lines()
+            .skip(1)
+            .map(|line| line[..6].to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&said), ["b0000a", "b0000b"]);
+    assert_eq!(told(&printed(&mut cut(&project, "b0000"))), ["b0000a", "b0000b"]);
     assert_eq!(listed(&project), ["b0000a", "b0000b", "b0001"]);
     assert_eq!(names(&project.join("blocks")), ["b0000a", "b0000b", "b0001"]);
     assert_eq!(

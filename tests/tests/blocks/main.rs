@@ -31,9 +31,15 @@ fn split(scene: &Path, project: &Path, more: &[&str]) -> Command {
     split_into(scene, project, ["2", "5"], more)
 }
 
-fn split_into(scene: &Path, project: &Path, [blocks, min_views]: [&str; 2], more: &[&str]) -> Command {
+fn split_into(scene: &Path, project: &Path, blocks: [&str; 2], more: &[&str]) -> Command {
+    let mut command = split_nowhere(scene, blocks, more);
+    command.arg("-o").arg(project);
+    command
+}
+
+fn split_nowhere(scene: &Path, [blocks, min_views]: [&str; 2], more: &[&str]) -> Command {
     let mut command = runs::kiln();
-    command.arg("split").arg(scene).arg("-o").arg(project);
+    command.arg("split").arg(scene);
     command.args([
         "--profile",
         "cpu",
@@ -153,6 +159,13 @@ fn a_split_is_planned_and_done_once() {
     let project = scratch.join("project");
     let said = printed(&mut split(&runs::scene(), &project, &["--plan-only"]));
     assert!(said.starts_with("2 blocks for ") && !project.exists(), "{said}");
+    // Nothing is written, so no folder is asked for.
+    let nowhere = |more: &[&str]| split_nowhere(&runs::scene(), ["2", "5"], more);
+    let here = scratch.join("here");
+    fs::create_dir(&here).unwrap();
+    assert_eq!(printed(nowhere(&["--plan-only"]).current_dir(&here)), said);
+    assert!(names(&here).is_empty());
+    refused(&mut nowhere(&[]), 2, &["no folder is given", "-o PROJECT"]);
     printed(&mut split(&runs::scene(), &project, &[]));
     assert_eq!(
         names(&project),

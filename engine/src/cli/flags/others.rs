@@ -27,8 +27,8 @@ use Row::{Does, Refused, RefusedWith, Sets};
 
 const SCALES: &str = "training on several image scales at once is not supported; `dataset.resolution` picks one";
 const DEPTH_WEIGHT: &str = "`losses: [..., { kind: depth, weight: 1, weight_end: 0.01 }]` in the configuration file sets it; see the guide `recipes`";
-const EXPOSURE: &str = "`losses: [{ kind: exposure }]` in the configuration file fits an affine map of colours for each photo; see \
-                        the guide `recipes`";
+const EXPOSURE: &str = "`losses: [{ kind: l1 }, { kind: dssim }, { kind: exposure }]` in the configuration file \
+                        fits an affine map of colours for each photo; see the guide `recipes`";
 const NO_JITTER: &str =
     "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
@@ -572,7 +572,7 @@ pub(in crate::cli) fn page() -> String {
          ```sh\npython train.py {KNOWN_COMMAND}\n```\n\n\
          is `kiln train` with the same flags. Each flag below either sets a key of the configuration, which a file or\n\
          `--set KEY=VALUE` can set too, or is refused with exit code 2 and the words shown. Underscores and hyphens mean\n\
-         the same in every flag that sets something.\n\n\
+         the same in every flag that sets something. With `--experiment_name NAME` beside `-m M` the run goes to `M/NAME`.\n\n\
          `kiln flags` prints this page. It is made from the tables in `engine/src/cli/flags`, and a test holds the two\n\
          against each other: `KILN_BLESS=1 cargo test -p kiln flags` writes it anew.\n\n\
          ## Mip-Splatting and 3DGS\n\n{}\n\

@@ -62,7 +62,7 @@ fn pretty(value: &impl serde::Serialize, out: &mut dyn Write) -> io::Result<()> 
 }
 
 /// `1 view`, `2 views`.
-fn count(n: usize, what: &str) -> String {
+pub(super) fn count(n: usize, what: &str) -> String {
     let s = if n == 1 { "" } else { "s" };
     format!("{n} {what}{s}")
 }

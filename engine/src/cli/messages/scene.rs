@@ -32,6 +32,10 @@ fn data_sets() {
             folder: path("garden"),
             database: Some(path("garden/database.db")),
         },
+        SceneError::NotAFolder {
+            path: path("garden/images/1.jpg"),
+        },
+        SceneError::NotAFolder { path: path("1.jpg") },
         SceneError::Film {
             path: path("garden.mp4"),
         },
@@ -135,6 +139,7 @@ fn data_sets() {
             Io,
             UnknownKind,
             NoPoses,
+            NotAFolder,
             Film,
             ScenesBelow,
             Truncated,

@@ -67,6 +67,14 @@ fn command_line() {
             key: "mip.kernel_size".to_owned(),
         },
         UsageError::NoScene,
+        UsageError::NoRunToResume,
+        UsageError::RunAsScene {
+            path: path("runs/my garden"),
+        },
+        UsageError::ProjectAsScene {
+            path: path("city-blocks"),
+            block: path("city-blocks/blocks/b0000"),
+        },
         UsageError::NoProjectFolder,
         UsageError::NoProfile,
         UsageError::OfBlock {
@@ -99,6 +107,9 @@ fn command_line() {
             KernelStated,
             Converted,
             NoScene,
+            NoRunToResume,
+            RunAsScene,
+            ProjectAsScene,
             NoProjectFolder,
             NoProfile,
             OfBlock,

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
-pub use place::place;
+pub use place::{Which, place};
 pub use record::{
     EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, StageRecord, Status,
 };

@@ -17,7 +17,7 @@ use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
 use crate::record::events::Event;
 use crate::record::pictures::PictureWriter;
-use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, place, stored_name};
+use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Which, place, stored_name};
 use crate::record::sinks::{JsonEvents, Sinks, Stamp};
 use crate::run::left_out::LeftOut;
 use crate::run::resolution_phases::Phase;
@@ -49,7 +49,11 @@ impl Session {
                 (SceneIndex::load(&path, &training_options(&profile)?)?, opened)
             }
         };
-        let root = place(&profile.run, &RunScene::of(&scene).name, resume.is_some() || overwrite);
+        let root = place(
+            &profile.run,
+            &RunScene::of(&scene).name,
+            Which::of(resume.is_some(), overwrite),
+        );
         let found = match &resume {
             None => None,
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,

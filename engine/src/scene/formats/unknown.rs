@@ -45,6 +45,9 @@ fn other_thing(root: &Path) -> Option<SceneError> {
     if root.is_file() && has_ending(root, &FILMS) {
         return Some(SceneError::Film { path: root.to_owned() });
     }
+    if root.is_file() {
+        return Some(SceneError::NotAFolder { path: root.to_owned() });
+    }
     let entries = std::fs::read_dir(root).ok()?.flatten().take(MOST_ENTRIES);
     let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     entries.sort();

@@ -108,7 +108,11 @@ impl CheckpointState {
             ));
         }
         if self.scene != scene_digest(scene) {
-            return Some("it was trained on another scene, split or resolution".to_owned());
+            let what = "it was trained on another scene, split or resolution";
+            return Some(match self.other_scene(profile) {
+                Some(setting) => format!("{what}: {setting}"),
+                None => what.to_owned(),
+            });
         }
         let mut asked = profile.clone();
         asked.model.near = asked.model.near.or_else(|| self.near_z());
@@ -124,6 +128,18 @@ impl CheckpointState {
             })
         };
         settings.or_else(kernels)
+    }
+
+    /// The first setting that makes another scene of the same photos, or names other photos.
+    fn other_scene(&self, profile: &Profile) -> Option<String> {
+        let asked = settings(profile);
+        ["resolution", "hold_out", "images", "undistort", "path"]
+            .into_iter()
+            .find_map(|key| {
+                let at = format!("/dataset/{key}");
+                let both = self.profile.pointer(&at).zip(asked.pointer(&at));
+                both.and_then(|(had, asked)| difference(&format!("dataset.{key}"), had, asked))
+            })
     }
 
     /// `profile` with the background that the run began with in place of `auto`.
