@@ -31,7 +31,10 @@ def cut(job: Job, name: str, reporter: Reporter) -> Ended:
     if is_url(job.project):
         return _cut_in_storage(job, name, reporter)
     folder = Path(job.project) / "blocks" / name
-    if not task.wait_until_left(folder / "run", reporter.is_stopped):
+    if (folder / records.DONE).exists():
+        # Another driver trained it, on a larger card.
+        return reporter.ended(Cause.EXIT, 0)
+    if not task.wait_until_left(folder / "run", reporter.is_stopped) or task.is_written_to(folder, alone=True):
         return reporter.ended(Cause.LEASE, message=f"another process trains {name}")
     return task.run_unsaved([job.kiln, "split", str(folder)], reporter)
 
@@ -54,11 +57,12 @@ def _cut_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
         return task.storage_failed(reporter, f"cannot take the lease of {name}", error)
     lease.keep(lambda: None)
     try:
-        copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), context.get_node_id())
+        # A copy of its own: tasks beside this one bring their blocks with the index as it was when they read it.
+        project, node = travel.read_project(storage), context.get_node_id()
+        copy = travel.NodeCopy(storage, project, Path(job.work), node, f"cut-{name}")
         if name in copy.project.blocks and not copy.is_done(name):
+            copy.forget()
             folder = copy.bring_block(name)
-            if not task.wait_until_left(folder / "run", reporter.is_stopped):
-                return reporter.ended(Cause.LEASE, message=f"another process trains {name} on this node")
             # As JSON, which is the index alone: other blocks, whose plans it would print, are not on this node.
             ended = task.run_unsaved([job.kiln, "split", ".", "--json"], reporter, folder)
             if ended.code != 0:
@@ -69,6 +73,7 @@ def _cut_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
                 copy.save_inputs(part)
             lease.renew()
             replace(storage, name, here, copy.project)
+            copy.forget()
     except leases.Lost as error:
         return reporter.ended(Cause.LEASE, message=str(error))
     except ERRORS as error:
@@ -87,6 +92,8 @@ def _cut_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
 def replace(storage: Storage, name: str, after: Project, before: Project) -> None:
     """Lists the parts of a block in its place, in the index as it is by now; other blocks may be cut at the same time."""
     entries = [after.entry(part) for part in after.parts_of(name)]
+    if not entries:
+        raise records.ProjectError(f"{records.INDEX} lists no parts of {name}, which was cut in two")
     used, was_used = (project.record["views_used"] for project in (after, before))
     while tag := storage.read_tagged(records.INDEX):
         record: dict[str, Any] = records.parse(tag.text, records.INDEX)

@@ -135,7 +135,12 @@ class Drive:
 
     def _begin(self, name: str) -> None:
         """Starts a block that is not trained already."""
-        if self._place.is_done(self._project, name):
+        try:
+            is_done = self._place.is_done(self._project, name)
+        except ERRORS:
+            # The task looks again.
+            is_done = False
+        if is_done:
             self._rows[name].state = "done"
         else:
             self._start(name, None)
@@ -159,7 +164,9 @@ class Drive:
             if self.interrupted and not self._stopping:
                 self._stop()
             for name, (when, node) in list(self._paused.items()):
-                if time.monotonic() >= when:
+                # One cut at a time: each writes the index, and not every shared file system has locks between nodes.
+                is_held = name.startswith(CUT) and any(other.startswith(CUT) for other in self._running.values())
+                if time.monotonic() >= when and not is_held:
                     del self._paused[name]
                     self._start(name, node)
             ready = self._cluster.wait(self._running, LOOK_S)
@@ -213,10 +220,14 @@ class Drive:
             # Another driver may have cut it in two.
             self._adopt()
             if block not in self._rows:
+                if name.startswith(CUT):
+                    # It was lost after the index listed the halves: once more, for what follows from that.
+                    self._meter.cut()
+                    self._start(name, None)
                 return
         if verdict.next is Next.CUT:
             self._screen.say(f"{name} is cut in two, {verdict.reason}")
-            self._start(f"{CUT}{name}", None)
+            self._paused[f"{CUT}{name}"] = (time.monotonic(), None)
             return
         node = None
         if verdict.next is Next.ELSEWHERE:

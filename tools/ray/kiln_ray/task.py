@@ -317,14 +317,14 @@ def wait_until_left(run: Path, is_over: Callable[[], bool]) -> bool:
     return True
 
 
-def is_written_to(run: Path) -> bool:
-    """True while a process of `kiln` holds a run folder."""
+def is_written_to(run: Path, *, alone: bool = False) -> bool:
+    """True while a process of `kiln` holds a folder: that of a run to write, or with `alone` that of a block at all."""
     try:
         folder = os.open(run, os.O_RDONLY)
     except OSError:
         return False
     try:
-        fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(folder, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:

@@ -44,12 +44,17 @@ def read_project(storage: Storage) -> Project:
 class NodeCopy:
     """What of a project lies on this node."""
 
-    def __init__(self, storage: Storage, project: Project, work: Path, node: str) -> None:
+    def __init__(self, storage: Storage, project: Project, work: Path, node: str, use: str | None = None) -> None:
+        """`use` names a copy apart from that of the blocks, whose index no other task writes."""
         self.storage = storage
         self.project = project
         # Another project at the same URL is another folder; one with a block cut in two is the same.
         self._host = work / project.identity[:16]
-        self._root = self._host / f"node-{node[:16]}"
+        self._root = self._host / (f"node-{node[:16]}" + (f"-{use}" if use else ""))
+
+    def forget(self) -> None:
+        """Removes this copy; photos of the node stay."""
+        shutil.rmtree(self._root, ignore_errors=True)
 
     def block_folder(self, name: str) -> Path:
         """Where a block lies on this node."""

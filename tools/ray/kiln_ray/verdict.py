@@ -98,6 +98,10 @@ def judge(history: Sequence[Ended], cuts: int | None = None) -> Verdict:
     if last.cause is Cause.EXIT and last.code == 0:
         return Verdict(Next.DONE)
     if last.cause is Cause.EXIT and last.code == DOES_NOT_FIT and cuts is not None:
+        fitted = any(end.iteration is not None for end in history)
+        if fitted and sum(1 for end in history if end.code == DOES_NOT_FIT) == 1:
+            # It trained already: somebody else's memory may be gone by now, and a cut loses what was trained.
+            return Verdict(Next.AGAIN, last.text())
         if cuts < MOST_CUTS:
             return Verdict(Next.CUT, last.text())
         return Verdict(Next.STOP, f"was cut in two {cuts} times already, {last.text()}")

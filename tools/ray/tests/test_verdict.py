@@ -52,6 +52,9 @@ def test_two_crashes_at_one_iteration_are_no_accident() -> None:
 
 def test_a_block_that_does_not_fit_is_cut_twice() -> None:
     assert judge([ended(143), ended(6)], cuts=0).next is Next.CUT
+    # One that trained already is tried once more before what it trained is given up.
+    assert judge([ended(143, 900), ended(6)], cuts=0).next is Next.AGAIN
+    assert judge([ended(143, 900), ended(6), ended(6)], cuts=0).next is Next.CUT
     assert judge([ended(6)], cuts=MOST_CUTS - 1).next is Next.CUT
     verdict = judge([ended(6)], cuts=MOST_CUTS)
     assert verdict.next is Next.STOP and "2 times already" in verdict.reason

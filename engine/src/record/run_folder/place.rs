@@ -79,7 +79,7 @@ fn newest(parent: &Path, name: &str, scene: &str) -> PathBuf {
             .filter(|n: &u32| *n >= 2 && n.to_string() == number)?;
         let found = scene_of(&entry.path())?;
         // `room-2` may be a scene of its own, beside `room`.
-        let is_same = wanted.as_ref().is_none_or(|wanted| *wanted == found);
+        let is_same = wanted.as_ref() == Some(&found);
         is_same.then(|| (number, entry.path()))
     });
     numbered.max().map_or(first, |(_, path)| path)
