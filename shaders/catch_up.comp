@@ -2,10 +2,9 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
 // kiln-variant: half HALF=1
-// kiln-variant: compact COMPACT=1
 // Gives the spherical harmonics of every Gaussian of a chunk the optimiser steps that they missed out of view, before others
 // than `project` and `update` read them.
-#if defined(HALF) || defined(COMPACT)
+#ifdef HALF
 #define CODES
 #endif
 #include "common/group.glsl"

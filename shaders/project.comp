@@ -5,7 +5,6 @@
 // kiln-variant: half HALF=1
 // kiln-variant: deferred DEFERRED=1
 // kiln-variant: half_deferred HALF=1 DEFERRED=1
-// kiln-variant: compact_deferred HALF=1 COMPACT=1 DEFERRED=1
 // kiln-variant: surface SURFACE=1
 // kiln-variant: half_surface HALF=1 SURFACE=1
 // Writes the record of every visible Gaussian of a chunk: image position, conic, opacity, colour, depth key, tile count.

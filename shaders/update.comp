@@ -6,7 +6,6 @@
 // kiln-variant: compact COMPACT=1
 // kiln-variant: deferred DEFERRED=1
 // kiln-variant: half_deferred HALF=1 DEFERRED=1
-// kiln-variant: compact_deferred COMPACT=1 DEFERRED=1
 // kiln-variant: surface SURFACE=1
 // kiln-variant: half_surface HALF=1 SURFACE=1
 // kiln-variant: compact_surface COMPACT=1 SURFACE=1

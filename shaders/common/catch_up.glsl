@@ -36,13 +36,8 @@ void catch_up(uint i, uint id, uint coefficients) {
                 uint at = 2u * q * STRIDE + i;
                 uvec2 words = uvec2(sh[at], sh[at + STRIDE]);
                 vec4 values = vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
-#ifdef COMPACT
-                uint moment_at = q * STRIDE + i;
-                uvec2 m_words = uvec2(sh_m[moment_at], 0u), v_words = uvec2(sh_v[moment_at + STRIDE], 0u);
-#else
                 uvec2 m_words = uvec2(sh_m[at], sh_m[at + STRIDE]);
                 uvec2 v_words = uvec2(sh_v[at + STRIDE], sh_v[at + 2u * STRIDE]);
-#endif
                 uvec2 draws = uvec2(rounding_draw(stream, CHANNEL_SH + 2u * q),
                                     rounding_draw(stream, CHANNEL_SH + 2u * q + 1u));
                 for (uint j = 0u; j < 4u; ++j) {
@@ -56,29 +51,18 @@ void catch_up(uint i, uint id, uint coefficients) {
                         uint draw = rounding_draw(stream, CHANNEL_SH_MOMENTS + p);
                         uint v_code = second_code(moments.y * d.second, new_base, draw >> 16);
                         float ratio = moments.x * d.first * over_root(second_value(v_code, new_base));
-#ifdef COMPACT
-                        int shift = int(8u * j);
-                        v_words.x = bitfieldInsert(v_words.x, v_code, shift, 8);
-                        m_words.x = bitfieldInsert(m_words.x, uint(ratio8_code(ratio, draw & 0xffffu)), shift, 8);
-#else
                         int shift = int(16u * (j & 1u));
                         v_words[j >> 1] = bitfieldInsert(v_words[j >> 1], v_code, shift, 16);
                         m_words[j >> 1] = bitfieldInsert(m_words[j >> 1], uint(ratio16_code(ratio, draw & 0xffffu)),
                                                          shift, 16);
-#endif
                     }
                 }
                 sh[at] = words.x;
                 sh[at + STRIDE] = words.y;
-#ifdef COMPACT
-                sh_m[moment_at] = m_words.x;
-                sh_v[moment_at + STRIDE] = v_words.x;
-#else
                 sh_m[at] = m_words.x;
                 sh_m[at + STRIDE] = m_words.y;
                 sh_v[at + STRIDE] = v_words.x;
                 sh_v[at + 2u * STRIDE] = v_words.y;
-#endif
             }
         }
         sh_v[i] = floatBitsToUint(new_scale);

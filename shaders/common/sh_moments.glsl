@@ -2,15 +2,8 @@
 // `sh_m` and `sh_v` and defines STRIDE.
 
 vec2 sh_moments(uint p, uint i, int base) {
-#ifdef COMPACT
-    uint at = (p >> 2) * STRIDE + i;
-    int shift = int(8u * (p & 3u));
-    float v = second_value(bitfieldExtract(sh_v[at + STRIDE], shift, 8), base);
-    return vec2(ratio8_value(bitfieldExtract(int(sh_m[at]), shift, 8)) * sqrt(v), v);
-#else
     uint at = (p >> 1) * STRIDE + i;
     int shift = int(16u * (p & 1u));
     float v = second_value(bitfieldExtract(sh_v[at + STRIDE], shift, 16), base);
     return vec2(ratio16_value(bitfieldExtract(int(sh_m[at]), shift, 16)) * sqrt(v), v);
-#endif
 }

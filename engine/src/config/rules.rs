@@ -2,6 +2,7 @@
 
 use super::profile::{Memory, Mip, Profile, Schedule};
 use super::{DeviceChoice, bound, sugar, triangles};
+use crate::gaussians::layout::Storage;
 use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer, Regularizer};
 
 /// Largest iteration count and iteration number.
@@ -82,6 +83,11 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         let on = adam.deferred_sh == DeferredSh::On;
         c.require("deferred_sh", !(on && profile.train.deterministic), "on", || {
             "auto or off, because `train.deterministic` is on: a save would show in later bytes".to_owned()
+        });
+        let compact = profile.memory.storage == Storage::Compact;
+        c.require("deferred_sh", !(on && compact), "on", || {
+            "auto or off, because `memory.storage` is compact, whose moments are too coarse to make up for many steps at once"
+                .to_owned()
         });
     });
     let with_planes = profile

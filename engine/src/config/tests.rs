@@ -457,6 +457,11 @@ fn refusals_say_what_where_and_what_instead() {
             "`losses.1.kind` is l1, allowed: each loss once (f.yaml:2)",
         ),
         (
+            "memory: {storage: compact}\noptimizer: {deferred_sh: on}\n",
+            "`optimizer.deferred_sh` is on, allowed: auto or off, because `memory.storage` is compact, whose moments are too \
+             coarse to make up for many steps at once (f.yaml:3)",
+        ),
+        (
             "train: {deterministic: true}\noptimizer: {deferred_sh: on}\n",
             "`optimizer.deferred_sh` is on, allowed: auto or off, because `train.deterministic` is on: a save would show in \
              later bytes (f.yaml:3)",

@@ -92,13 +92,13 @@ pub fn rows(betas: [f32; 2], rates: &[[f64; 2]]) -> Vec<Row> {
 /// Appends one pass per chunk; the group counts are those of [`super::prepare_args`]. Nothing where nothing is deferred.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], sh_coefficients: u32) {
     for chunk in chunks {
-        let Some(seen_plane) = chunk.planes.seen_plane() else {
-            continue;
-        };
         let kernel = match chunk.storage {
-            Storage::Exact => &catch_up::KERNEL,
-            Storage::Half => &catch_up::HALF,
-            Storage::Compact => &catch_up::COMPACT,
+            Storage::Exact => Some(&catch_up::KERNEL),
+            Storage::Half => Some(&catch_up::HALF),
+            Storage::Compact => None,
+        };
+        let Some((seen_plane, kernel)) = chunk.planes.seen_plane().zip(kernel) else {
+            continue;
         };
         program.pass(
             kernel,

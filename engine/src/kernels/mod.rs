@@ -43,6 +43,7 @@ pub mod project;
 pub mod radix_sort;
 pub mod rasterize;
 pub mod rasterize_backward;
+pub mod reference;
 pub mod surface_depth;
 pub mod swaths;
 pub mod tile_intersect;

@@ -47,18 +47,18 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
             program.pass(kernel, (), bind, push, at);
             continue;
         }
-        let Some(seen_plane) = seen_plane else {
+        let waiting = match chunk.storage {
+            Storage::Exact => Some(&project::DEFERRED),
+            Storage::Half => Some(&project::HALF_DEFERRED),
+            Storage::Compact => None,
+        };
+        let Some((seen_plane, kernel)) = seen_plane.zip(waiting) else {
             let kernel = match chunk.storage {
                 Storage::Exact => &project::KERNEL,
                 Storage::Half | Storage::Compact => &project::HALF,
             };
             program.pass(kernel, (), bind, push, at);
             continue;
-        };
-        let kernel = match chunk.storage {
-            Storage::Exact => &project::DEFERRED,
-            Storage::Half => &project::HALF_DEFERRED,
-            Storage::Compact => &project::COMPACT_DEFERRED,
         };
         let bind = project::DeferredBind {
             base: bind,

@@ -93,7 +93,12 @@ pub fn record(
             program.pass(kernel, (), bind, push, at);
             continue;
         }
-        let Some(seen_plane) = seen_plane else {
+        let waiting = match chunk.storage {
+            Storage::Exact => Some(&update::DEFERRED),
+            Storage::Half => Some(&update::HALF_DEFERRED),
+            Storage::Compact => None,
+        };
+        let Some((seen_plane, kernel)) = seen_plane.zip(waiting) else {
             let kernel = match chunk.storage {
                 Storage::Exact => &update::KERNEL,
                 Storage::Half => &update::HALF,
@@ -101,11 +106,6 @@ pub fn record(
             };
             program.pass(kernel, (), bind, push, at);
             continue;
-        };
-        let kernel = match chunk.storage {
-            Storage::Exact => &update::DEFERRED,
-            Storage::Half => &update::HALF_DEFERRED,
-            Storage::Compact => &update::COMPACT_DEFERRED,
         };
         let push = update::DeferredPush { base: push, seen_plane };
         program.pass(kernel, (), bind, push, at);

@@ -24,7 +24,7 @@ use super::demand::Demand;
 use super::{Faults, losses};
 use crate::config::{MostGaussians, Profile};
 use crate::gaussians::bound::CHUNK_UNIT;
-use crate::gaussians::layout::chunk_within;
+use crate::gaussians::layout::{Storage, chunk_within};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
 use crate::plugins::{DeferredSh, Optimizer};
@@ -155,9 +155,11 @@ pub(super) fn capacities(
 fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let on = match adam.deferred_sh {
-        // Projection and update of steps that look at surfaces, and those of bound Gaussians, know no colours that wait.
+        // Projection and update of steps that look at surfaces, and those of bound Gaussians, know no colours that wait. Moments
+        // of 8 bits are too coarse for it: one rounding would stand for all the steps that are made up for.
         DeferredSh::Auto
-            if losses::extra(profile, 1.0).wants_all_colors()
+            if profile.memory.storage == Storage::Compact
+                || losses::extra(profile, 1.0).wants_all_colors()
                 || profile.adam_restart().is_some()
                 || profile.is_bound() =>
         {
@@ -322,6 +324,8 @@ mod tests {
             (&[], exchange, true),
             (&[], Reduction::Segmented, false),
             (&[("optimizer.deferred_sh", "off")], atomic, false),
+            (&[("memory.storage", "half")], atomic, true),
+            (&[("memory.storage", "compact")], atomic, false),
             (&[("optimizer.deferred_sh", "on")], Reduction::Segmented, true),
             (&[("train.deterministic", "true")], Reduction::Segmented, false),
         ] {

@@ -57,7 +57,8 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// For a run of `capacities` in a scene that asks for `demand`; colours out of view wait for their steps.
+    /// For a run of `capacities` in a scene that asks for `demand`; colours out of view wait for their steps, but not in
+    /// `compact`.
     #[must_use]
     pub fn new(card: Card, demand: &Demand, capacities: &Capacities) -> Self {
         let (first, last) = (demand.gaussians, capacities.n_limit);
@@ -115,10 +116,15 @@ fn milliseconds(card: &Card, load: &Load) -> f64 {
         Storage::Half => (12.0, 2.0, 264.0),
         Storage::Compact => (8.0, 2.0, 176.0),
     };
+    // Colours that wait are read with their moments and updated where they are visible; those that do not, everywhere.
+    let (moments, updated) = match storage {
+        Storage::Exact | Storage::Half => (stepped / 3.0, visible),
+        Storage::Compact => (0.0, gaussians),
+    };
     // MB in millions of things.
     let cull = 60.0 * gaussians;
-    let project = visible * (136.0 + words * (read + stepped / 3.0));
-    let update = geometry * gaussians + visible * (200.0 + words * stepped);
+    let project = visible * (136.0 + words * (read + moments));
+    let update = geometry * gaussians + visible * 200.0 + updated * words * stepped;
     let sorts = 200.0 * visible + 150.0 * intersections;
     let bytes = cull + project + update + sorts;
     // Milliseconds on the card that was measured.

@@ -10,6 +10,8 @@ use crate::kernels::generated::common::FEW_STEPS;
 const EPSILONS: f32 = 4e3;
 /// Share of a first moment that is left when the steps after it no longer count.
 const SPENT: f32 = 1.5e-8;
+/// Of a moment of a model whose colours wait and are no floats.
+const MOMENT_BITS: usize = 16;
 
 /// The steps that a Gaussian missed.
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +99,9 @@ impl<'a> Missed<'a> {
 }
 
 impl Words {
-    /// [`Missed::catch_up`] for the first `count` colours, degree 0 first; moments have 16 or 8 `bits`.
-    pub fn catch_up_colors(&mut self, bits: usize, missed: &Missed<'_>, count: usize, rounding: Rounding) {
+    /// [`Missed::catch_up`] for the first `count` colours, degree 0 first; moments have 16 bits.
+    pub fn catch_up_colors(&mut self, missed: &Missed<'_>, count: usize, rounding: Rounding) {
+        let bits = MOMENT_BITS;
         let scale = self.scale() * missed.second;
         if missed.steps == 0 || scale <= 0.0 {
             return;

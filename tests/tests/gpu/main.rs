@@ -21,6 +21,7 @@ mod poison;
 mod poses;
 mod probe;
 mod records;
+mod reference;
 mod resident;
 mod sort;
 mod step;

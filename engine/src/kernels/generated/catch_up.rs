@@ -3,7 +3,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`], [`HALF`] and [`COMPACT`] bind.
+/// What [`KERNEL`] and [`HALF`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms, vec4[]`.
@@ -32,7 +32,7 @@ impl Bindings for Bind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`HALF`] and [`COMPACT`].
+/// Push constants of [`KERNEL`] and [`HALF`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -53,10 +53,4 @@ pub static KERNEL: Kernel<Bind, Push> = Kernel::new("catch_up", include_bytes!("
 pub static HALF: Kernel<Bind, Push> = Kernel::new(
     "catch_up.half",
     include_bytes!("../../../../shaders/spv/catch_up.half.spv"),
-);
-
-/// `catch_up.compact.spv`, made with `COMPACT=1`.
-pub static COMPACT: Kernel<Bind, Push> = Kernel::new(
-    "catch_up.compact",
-    include_bytes!("../../../../shaders/spv/catch_up.compact.spv"),
 );

@@ -79,6 +79,7 @@ pub mod rasterize_backward;
 pub mod rasterize_backward_lanes;
 pub mod rasterize_lanes;
 pub mod record_ids;
+pub mod reference;
 pub mod reorder;
 pub mod sample_place;
 pub mod sort_count;
@@ -113,7 +114,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 191] = [
+pub static ALL: [&Shader; 189] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -122,7 +123,6 @@ pub static ALL: [&Shader; 191] = [
     &camera_cull::KERNEL.shader,
     &catch_up::KERNEL.shader,
     &catch_up::HALF.shader,
-    &catch_up::COMPACT.shader,
     &conv3x3::KERNEL.shader,
     &cull::KERNEL.shader,
     &cull::BAND.shader,
@@ -230,7 +230,6 @@ pub static ALL: [&Shader; 191] = [
     &project::DEFERRED.shader,
     &project::HALF_SURFACE.shader,
     &project::HALF_DEFERRED.shader,
-    &project::COMPACT_DEFERRED.shader,
     &rasterize::KERNEL.shader,
     &rasterize::COLUMN.shader,
     &rasterize::SURFACE.shader,
@@ -244,6 +243,7 @@ pub static ALL: [&Shader; 191] = [
     &rasterize_backward_lanes::KERNEL.shader,
     &rasterize_lanes::KERNEL.shader,
     &record_ids::KERNEL.shader,
+    &reference::KERNEL.shader,
     &reorder::PUT.shader,
     &reorder::TAKE.shader,
     &sample_place::KERNEL.shader,
@@ -300,7 +300,6 @@ pub static ALL: [&Shader; 191] = [
     &update::HALF_DEFERRED.shader,
     &update::SURFACE_DENSE.shader,
     &update::COMPACT_SURFACE.shader,
-    &update::COMPACT_DEFERRED.shader,
     &update::HALF_SURFACE_DENSE.shader,
     &update::COMPACT_SURFACE_DENSE.shader,
     &vertex_colors::KERNEL.shader,

@@ -99,7 +99,7 @@ impl Bindings for SurfaceBind {
     }
 }
 
-/// What [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
+/// What [`DEFERRED`] and [`HALF_DEFERRED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct DeferredBind {
     /// The first 12.
@@ -147,7 +147,7 @@ pub struct Push {
     pub first_group: u32,
 }
 
-/// Push constants of [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`].
+/// Push constants of [`DEFERRED`] and [`HALF_DEFERRED`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct DeferredPush {
@@ -188,10 +188,4 @@ pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
 pub static HALF_DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
     "project.half_deferred",
     include_bytes!("../../../../shaders/spv/project.half_deferred.spv"),
-);
-
-/// `project.compact_deferred.spv`, made with `HALF=1 COMPACT=1 DEFERRED=1`.
-pub static COMPACT_DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
-    "project.compact_deferred",
-    include_bytes!("../../../../shaders/spv/project.compact_deferred.spv"),
 );

@@ -3,8 +3,8 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`], [`HALF`], [`BOUND`], [`COMPACT`], [`DEFERRED`], [`HALF_BOUND`], [`COMPACT_BOUND`],
-/// [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`] bind.
+/// What [`KERNEL`], [`HALF`], [`BOUND`], [`COMPACT`], [`DEFERRED`], [`HALF_BOUND`], [`COMPACT_BOUND`] and
+/// [`HALF_DEFERRED`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms` or `StepUniforms, vec4[]`.
@@ -211,7 +211,7 @@ pub struct Push {
     pub sh_coefficients: u32,
 }
 
-/// Push constants of [`DEFERRED`], [`HALF_DEFERRED`] and [`COMPACT_DEFERRED`].
+/// Push constants of [`DEFERRED`] and [`HALF_DEFERRED`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct DeferredPush {
@@ -304,12 +304,6 @@ pub static SURFACE_DENSE: Kernel<SurfaceDenseBind, Push> = Kernel::new(
 pub static COMPACT_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
     "update.compact_surface",
     include_bytes!("../../../../shaders/spv/update.compact_surface.spv"),
-);
-
-/// `update.compact_deferred.spv`, made with `COMPACT=1 DEFERRED=1`.
-pub static COMPACT_DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
-    "update.compact_deferred",
-    include_bytes!("../../../../shaders/spv/update.compact_deferred.spv"),
 );
 
 /// `update.half_surface_dense.spv`, made with `HALF=1 SURFACE=1 DENSE=1`.

@@ -72,6 +72,8 @@ pub(super) struct Figures {
     pub(super) quality: Option<[f64; 2]>,
     /// The passes in order of cost.
     pub(super) passes: Vec<Pass>,
+    /// Milliseconds that the pass whose work never changes took after the run, on devices with a clock.
+    pub(super) reference_ms: Option<f64>,
     /// Memory rate that the lower bound is computed with, 10^9 bytes a second, and whether it was given.
     pub(super) bandwidth_gb_s: (f64, bool),
 }
@@ -134,6 +136,7 @@ impl Figures {
             sizes,
             quality: rows.quality,
             passes,
+            reference_ms: None,
             bandwidth_gb_s: bandwidth_gb_s.map_or((best, false), |given| (given, true)),
         })
     }
@@ -141,6 +144,11 @@ impl Figures {
     /// Share of the time between steps in which no pass runs.
     pub(super) fn idle(&self) -> f64 {
         (1.0 - self.busy_ms / self.step_ms).max(0.0)
+    }
+
+    /// How many of the reference pass a step of the steady state takes the time of: what figures of different days are compared by.
+    pub(super) fn references(&self) -> Option<f64> {
+        self.reference_ms.map(|ms| 1e3 / self.steady_rate / ms)
     }
 
     /// Bytes that a step has to move, by the model.
@@ -359,6 +367,8 @@ fn object(of: &Figures) -> Value {
         "bandwidth_gb_per_s": of.bandwidth_gb_s.0,
         "bandwidth_given": of.bandwidth_gb_s.1,
         "bound_ms": of.bound_ms(),
+        "reference_ms": of.reference_ms,
+        "references_a_step": of.references(),
         "passes": of.passes.iter().map(pass).collect::<Vec<_>>(),
     })
 }
@@ -421,7 +431,11 @@ mod tests {
             name: "s".to_owned(),
             commit: "c".to_owned(),
         };
-        let figures = Figures::read(scene.clone(), &plain, &timed, None).unwrap();
+        let mut figures = Figures::read(scene.clone(), &plain, &timed, None).unwrap();
+        assert_eq!(figures.references(), None);
+        // 20 steps a second: one takes 50 ms.
+        figures.reference_ms = Some(20.0);
+        assert!((figures.references().unwrap() - 2.5).abs() < 1e-9);
         assert!((figures.rate - 100.0 / 9.0).abs() < 1e-9, "{}", figures.rate);
         // of 36 bytes of SH with its moments a quarter takes part
         assert!((figures.sizes.state_bytes - 45.0).abs() < 1e-9);
@@ -440,6 +454,7 @@ mod tests {
             (&7.into(), &(100.0 / 9.0).into())
         );
         assert!(written[0]["passes"][1]["bytes"].is_null());
+        assert_eq!(written[0]["references_a_step"], 2.5);
 
         fs::write(
             timed.join("timings.json"),

@@ -8,6 +8,7 @@
 mod arguments;
 mod figures;
 mod model;
+mod reference;
 mod table;
 
 use std::fs;
@@ -62,7 +63,8 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
             name,
             commit: commit.clone(),
         };
-        let figures = Figures::read(scene, &plain, &timed, arguments.bandwidth)?;
+        let mut figures = Figures::read(scene, &plain, &timed, arguments.bandwidth)?;
+        figures.reference_ms = reference::milliseconds(&figures.device)?;
         eprintln!("\n{}", table::of_passes(&figures));
         all.push(figures);
         let path = arguments.out.join("bench.json");

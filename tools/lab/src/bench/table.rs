@@ -2,6 +2,11 @@
 
 use super::figures::Figures;
 
+/// `value` with so many digits behind the point; a dash for none.
+fn number(value: Option<f64>, digits: usize) -> String {
+    value.map_or("-".to_owned(), |v| format!("{v:.digits$}"))
+}
+
 /// The passes of one scene: time, share, bytes of the model, rate.
 pub(super) fn of_passes(of: &Figures) -> String {
     let mut text = format!(
@@ -19,7 +24,6 @@ pub(super) fn of_passes(of: &Figures) -> String {
         "{:width$} {:>6} {:>9} {:>7} {:>9} {:>8}\n",
         "pass", "calls", "ms", "share", "MB", "GB/s"
     );
-    let number = |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |v| format!("{v:.digits$}"));
     for pass in &of.passes {
         text += &format!(
             "{:width$} {:>6.1} {:>9.4} {:>6.1}% {:>9} {:>8}\n",
@@ -42,6 +46,11 @@ pub(super) fn of_passes(of: &Figures) -> String {
         if given { "given" } else { "the best of these passes" },
         of.bound_ms()
     );
+    if let Some((ms, times)) = of.reference_ms.zip(of.references()) {
+        text += &format!(
+            "the reference pass, whose work never changes, takes {ms:.4} ms: a step takes {times:.2} of them\n"
+        );
+    }
     text
 }
 
@@ -49,15 +58,16 @@ pub(super) fn of_passes(of: &Figures) -> String {
 pub(super) fn of_scenes(all: &[Figures]) -> String {
     let width = all.iter().map(|of| of.scene.name.len()).max().unwrap_or(0).max(5);
     let mut text = format!(
-        "{:width$} {:>8} {:>8} {:>8} {:>7} {:>10} {:>10} {:>10} {:>10} {:>8} {:>7}\n",
-        "scene", "it/s", "steady", "host ms", "idle", "mean N", "N", "visible", "intersect.", "bound", "PSNR"
+        "{:width$} {:>8} {:>8} {:>7} {:>8} {:>7} {:>10} {:>10} {:>10} {:>10} {:>8} {:>7}\n",
+        "scene", "it/s", "steady", "ratio", "host ms", "idle", "mean N", "N", "visible", "intersect.", "bound", "PSNR"
     );
     for of in all {
         text += &format!(
-            "{:width$} {:>8.1} {:>8.1} {:>8.3} {:>6.1}% {:>10.0} {:>10.0} {:>10.0} {:>10.0} {:>8.3} {:>7}\n",
+            "{:width$} {:>8.1} {:>8.1} {:>7} {:>8.3} {:>6.1}% {:>10.0} {:>10.0} {:>10.0} {:>10.0} {:>8.3} {:>7}\n",
             of.scene.name,
             of.rate,
             of.steady_rate,
+            number(of.references(), 2),
             of.host_ms,
             100.0 * of.idle(),
             of.gaussians[0],
