@@ -195,15 +195,19 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             return finished(chain, Existing::Resume, Some(&end), &interrupt);
         }
     }
-    if let Some(task) = block.filter(|_| end.signal.is_none()) {
-        task.finish(&end, begun.elapsed().as_secs_f64(), &device)?;
-    }
+    let block = match block {
+        Some(task) if end.signal.is_none() => {
+            task.finish(&end, begun.elapsed().as_secs_f64(), &device)?;
+            None
+        }
+        other => other,
+    };
     if json {
         // A reader that has left misses nothing but this line, and the exit code says the same.
         let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
     }
     if !quiet {
-        let _ = writeln!(err, "{}", summary(&end));
+        let _ = writeln!(err, "{}", summary(&end, block.as_ref().map(BlockTask::folder)));
     }
     Ok(match end.signal {
         None if mesh => {
@@ -256,7 +260,7 @@ fn finished(
         let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
     }
     if !chain.quiet && end.signal.is_none() {
-        let _ = writeln!(std::io::stderr(), "{}", summary(&end));
+        let _ = writeln!(std::io::stderr(), "{}", summary(&end, None));
     }
     Ok(exit)
 }
@@ -348,14 +352,21 @@ fn last_line(end: &RunEnd) -> serde_json::Value {
     })
 }
 
-fn summary(end: &RunEnd) -> String {
+/// How a run ended; one of a block that is not over goes on by the block's name.
+fn summary(end: &RunEnd, block: Option<&Path>) -> String {
     let folder = word(&end.folder);
     match (end.signal, end.test_psnr) {
-        (Some(_), _) => format!(
-            "interrupted after {} iterations; `kiln train --resume -o {folder}` goes on from there, `kiln view {folder}` shows the \
-             model as it is",
-            end.iterations
-        ),
+        (Some(_), _) => {
+            let again = match block {
+                Some(block) => word(block),
+                None => format!("--resume -o {folder}"),
+            };
+            format!(
+                "interrupted after {} iterations; `kiln train {again}` goes on from there, `kiln view {folder}` shows the model as \
+                 it is",
+                end.iterations
+            )
+        }
         (None, Some(psnr)) => format!("done: {} iterations, test PSNR {psnr:.2} dB, {folder}", end.iterations),
         (None, None) => format!("done: {} iterations, {folder}", end.iterations),
     }
@@ -365,6 +376,23 @@ fn summary(end: &RunEnd) -> String {
 mod tests {
     use super::super::{Request, parse};
     use super::*;
+
+    #[test]
+    fn a_block_goes_on_by_its_own_name() {
+        let end = RunEnd {
+            folder: "city/blocks/b0000/run".into(),
+            iterations: 70,
+            signal: Some(Signal::Interrupt),
+            test_psnr: None,
+            device_bytes: 0,
+        };
+        assert_eq!(
+            summary(&end, Some(Path::new("city/blocks/b0000"))),
+            "interrupted after 70 iterations; `kiln train city/blocks/b0000` goes on from there, `kiln view city/blocks/b0000/run` \
+             shows the model as it is"
+        );
+        assert!(summary(&end, None).contains("`kiln train --resume -o city/blocks/b0000/run` goes on"));
+    }
 
     #[test]
     fn what_goes_on_is_named() {
