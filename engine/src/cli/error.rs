@@ -86,6 +86,8 @@ pub enum UsageError {
         path: PathBuf,
         /// The run.
         run: PathBuf,
+        /// How to name where it is.
+        instead: String,
     },
     /// A setting that the command does not read.
     #[error("`{command}` does not read `{key}` ({flag})")]
@@ -145,6 +147,20 @@ pub enum UsageError {
     /// `kiln train --resume` and nothing else.
     #[error("no run is given that is to go on")]
     NoRunToResume,
+    /// `kiln train --resume=FILE` and nothing else, of a file somewhere.
+    #[error("{} lies in no run, and none is given that is to go on", checkpoint.display())]
+    NoRunAround {
+        /// The checkpoint.
+        checkpoint: PathBuf,
+    },
+    /// A recipe for a run that goes on with its own settings.
+    #[error("`--recipe {recipe}` changes nothing of the run {}, which goes on with the settings that it began with", run.display())]
+    RecipeOfRun {
+        /// The recipe.
+        recipe: String,
+        /// The run.
+        run: PathBuf,
+    },
     /// A run folder where a scene is wanted.
     #[error("{} is a run, not a scene", path.display())]
     RunAsScene {
@@ -186,13 +202,7 @@ impl UsageError {
                 Some("`-o FILE.ply` writes elsewhere".to_owned())
             }
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
-            Self::SceneMoved { run, .. } => {
-                let run = super::shell::word(run);
-                Some(format!(
-                    "name its folder after the run: `kiln eval {run} SCENE`; `kiln render {run} --cameras {run}/cameras.json` needs \
-                     none"
-                ))
-            }
+            Self::SceneMoved { instead, .. } => Some(instead.clone()),
             Self::Unread { .. } => Some(
                 "leave it out; a stored model is drawn by `dataset`, `device`, `diagnose`, `eval`, `memory`, `model` \
                  and `mip.kernel_size`"
@@ -214,6 +224,10 @@ impl UsageError {
                  that scene below `runs`"
                     .to_owned(),
             ),
+            Self::NoRunAround { .. } => Some("`-o RUN` names its run, or a folder for a run of its own".to_owned()),
+            Self::RecipeOfRun { recipe, .. } => Some(format!(
+                "leave it out; `kiln train SCENE --recipe {recipe} -o FOLDER` trains another run"
+            )),
             Self::RunAsScene { path } => {
                 Some(format!("`kiln train --resume -o {}` goes on with it", super::shell::word(path)))
             }

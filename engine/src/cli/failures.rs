@@ -155,6 +155,7 @@ impl Failure for CheckpointError {
                 "`kiln train --resume -o RUN` alone takes scene and settings from the run; `-o FOLDER` starts one of its own"
                     .to_owned()
             }
+            Self::Over { iteration, .. } => return Some(format!("`--iterations` with more than {iteration} goes on")),
             Self::None(_) => "without `--resume` the run starts from the beginning".to_owned(),
         })
     }

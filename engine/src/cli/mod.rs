@@ -31,6 +31,7 @@ mod plan;
 mod profiles;
 mod render;
 mod request;
+mod resume;
 mod shell;
 mod split;
 mod stages;

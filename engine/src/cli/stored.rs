@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::for_scene::settle_lpips;
 use super::parse::scene_of;
 use super::request::Model;
+use super::shell::word;
 use super::{Failure, Settings, UsageError};
 use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::memory::Budget;
@@ -18,6 +19,8 @@ use crate::vk::DeviceKind;
 
 /// A model that was found, with everything needed to draw it.
 pub(super) struct Opened {
+    /// The command that looks at it.
+    pub(super) command: &'static str,
     pub(super) location: Location,
     pub(super) profile: Profile,
     pub(super) open: OpenDevice,
@@ -75,6 +78,7 @@ pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, 
         location,
         profile,
         open,
+        ..
     } = opened;
     let stored = Stored::load(location, profile, open).map_err(boxed)?;
     let states = stored.states_kernel();
@@ -109,8 +113,22 @@ pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, UsageErro
         true => Err(UsageError::SceneMoved {
             path,
             run: model.target.clone(),
+            instead: elsewhere(opened.command, &model.target),
         }),
         false => Ok(path),
+    }
+}
+
+/// How a command is told where the scene of a run is by now.
+fn elsewhere(command: &str, run: &Path) -> String {
+    let run = word(run);
+    match command {
+        "mesh" => format!("`kiln mesh {run} --scene FOLDER` names where it is now"),
+        "render" => format!(
+            "name its folder after the run: `kiln render {run} SCENE -o FOLDER`; `kiln render {run} --cameras {run}/cameras.json -o \
+             FOLDER` needs none"
+        ),
+        _ => format!("name its folder after the run: `kiln {command} {run} SCENE`"),
     }
 }
 
@@ -131,6 +149,7 @@ pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<d
     }
     say_device(model, &open);
     Ok(Opened {
+        command,
         location,
         profile,
         open,
@@ -192,6 +211,7 @@ pub(super) fn open_scene(command: &'static str, model: &Model) -> Result<OpenedS
         return Err(boxed(UsageError::SceneMoved {
             path: scene,
             run: model.target.clone(),
+            instead: format!("name its folder in the place of the run: `kiln {command} SCENE --mesh FILE`"),
         }));
     }
     say_device(model, &open);

@@ -9,18 +9,17 @@ use super::colmap::with_poses;
 use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
 use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
+use super::resume::{Resumed, lay_budgets, of_run};
 use super::shell::word;
 use super::stages::Chain;
-use super::{Exit, Failure, Settings, UsageError};
+use super::{Exit, Failure, Settings};
 use crate::config::{self, SugarStage};
 use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::StageRow;
 use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{
-    Existing, REFINED, RunFolderError, RunRecord, RunScene, Which, config_path, place, record_path,
-};
+use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
@@ -44,9 +43,15 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         json,
         quiet,
     } = request;
-    let mut settings = match resume {
-        Some(_) => of_run(settings)?,
-        None => settings,
+    let Resumed {
+        mut settings,
+        is_of_run,
+    } = match &resume {
+        Some(resume) => of_run(settings, resume)?,
+        None => Resumed {
+            settings,
+            is_of_run: false,
+        },
     };
     let (block, mut resume) = (BlockTask::of(&settings)?, resume);
     if let Some(task) = &block {
@@ -88,7 +93,10 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         heap_bytes: here.heap_bytes,
         is_cpu: caps.kind == DeviceKind::Cpu,
     };
-    let inputs = settings.inputs_on(budget).map_err(boxed)?;
+    let mut inputs = settings.inputs_on(budget).map_err(boxed)?;
+    if is_of_run && settings.auto {
+        lay_budgets(&mut inputs).map_err(boxed)?;
+    }
     let mut err = std::io::stderr();
     if !quiet {
         // Losing a line of information is no reason to stop.
@@ -317,26 +325,6 @@ impl MeshEvents {
     }
 }
 
-/// The settings of the run that goes on, where nothing but its folder is named: neither a scene nor a file.
-///
-/// # Errors
-/// When the settings are wrong.
-fn of_run(mut settings: Settings) -> Result<Settings, Box<dyn Failure>> {
-    let typed = settings.preliminary().map_err(boxed)?;
-    if settings.inputs.file.is_none() && typed.dataset.path.is_none() {
-        let path = place(&typed.run, "", Which::Newest);
-        let file = config_path(&path);
-        if file.is_file() {
-            settings.inputs.file = Some(file);
-        } else if typed.run.output.is_some() || typed.run.name.is_some() {
-            return Err(boxed(RunFolderError::NoRun { path }));
-        } else {
-            return Err(boxed(UsageError::NoRunToResume));
-        }
-    }
-    Ok(settings)
-}
-
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
 }
@@ -374,7 +362,6 @@ fn summary(end: &RunEnd, block: Option<&Path>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, parse};
     use super::*;
 
     #[test]
@@ -392,21 +379,5 @@ mod tests {
              shows the model as it is"
         );
         assert!(summary(&end, None).contains("`kiln train --resume -o city/blocks/b0000/run` goes on"));
-    }
-
-    #[test]
-    fn what_goes_on_is_named() {
-        let told = |line: &str| {
-            let Ok(Request::Train(train)) = parse(line.split_whitespace()) else {
-                return line.to_owned();
-            };
-            of_run(train.settings)
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default()
-        };
-        assert_eq!(told("kiln train --resume"), "no run is given that is to go on");
-        assert_eq!(told("kiln train --resume -o no/such"), "no/such holds no run");
-        assert_eq!(told("kiln train scene --resume"), "");
     }
 }

@@ -214,6 +214,26 @@ pub fn extended_profile(file: &Path) -> Result<Option<String>, ConfigError> {
     Ok(extends(&node)?.and_then(|(base, _)| base.strip_prefix("profiles/").map(str::to_owned)))
 }
 
+/// What a memory profile says of budgets and the device, as settings of the command line by this flag: a run that goes on has all
+/// settings of its own, and these may change.
+///
+/// # Errors
+/// When there is no such profile, or its file cannot be read.
+pub fn budgets_of(profile: &str, flag: &str) -> Result<Vec<Override>, ConfigError> {
+    let node = named("profile", profile, &PROFILES)?;
+    let sections = ["memory", "device"].into_iter().filter_map(|name| Some((name, node.get(name)?)));
+    let mut budgets = Vec::new();
+    for (section, node) in sections {
+        let Value::Map(entries) = &node.value else { continue };
+        budgets.extend(entries.iter().map(|entry| Override {
+            key: format!("{section}.{}", entry.key),
+            value: entry.node.value.plain(),
+            flag: flag.to_owned(),
+        }));
+    }
+    Ok(budgets)
+}
+
 /// YAML of a resolved profile, the content of `config.resolved.yaml`.
 ///
 /// # Errors

@@ -37,7 +37,7 @@ pub(crate) use error::nearest;
 pub use error::{At, ConfigError};
 pub use hold_out::HoldOut;
 pub use layers::{
-    DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, extended_profile, resolve, resolve_for,
+    DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, budgets_of, extended_profile, resolve, resolve_for,
     rules_of, to_yaml,
 };
 pub use lpips_choice::LpipsChoice;

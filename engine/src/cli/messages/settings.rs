@@ -50,6 +50,7 @@ fn command_line() {
         UsageError::SceneMoved {
             path: path("/data/garden"),
             run: path("runs/garden"),
+            instead: "name its folder after the run: `kiln eval runs/garden SCENE`".to_owned(),
         },
         UsageError::Unread {
             command: "eval",
@@ -68,6 +69,13 @@ fn command_line() {
         },
         UsageError::NoScene,
         UsageError::NoRunToResume,
+        UsageError::NoRunAround {
+            checkpoint: path("checkpoint_00003000.kiln"),
+        },
+        UsageError::RecipeOfRun {
+            recipe: "mip".to_owned(),
+            run: path("runs/garden"),
+        },
         UsageError::RunAsScene {
             path: path("runs/my garden"),
         },
@@ -108,6 +116,8 @@ fn command_line() {
             Converted,
             NoScene,
             NoRunToResume,
+            NoRunAround,
+            RecipeOfRun,
             RunAsScene,
             ProjectAsScene,
             NoProjectFolder,

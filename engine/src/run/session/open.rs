@@ -70,6 +70,7 @@ impl Session {
         } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
             checkpoint.check(&profile, &scene, &variants)?;
+            warnings.extend(checkpoint.state().notes(&profile));
             profile = checkpoint.state().chosen(profile);
         }
         let cap = device_budget(&open, &profile).cap_bytes;
