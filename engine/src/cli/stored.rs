@@ -11,7 +11,7 @@ use super::{Failure, Settings, UsageError};
 use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::memory::Budget;
 use crate::plan::{OpenDevice, open_device};
-use crate::project::ProjectFolder;
+use crate::project::{ProjectFolder, trained_since};
 use crate::record::events::Progress;
 use crate::record::run_folder::config_path;
 use crate::run::{Location, News, RunError, Stored};
@@ -161,13 +161,37 @@ pub(super) fn is_project(target: &Path, iteration: Option<u32>) -> bool {
     iteration.is_none() && ProjectFolder::is_one(target)
 }
 
+/// The merged model of a project. One that is older than the model of a block is told of: it is looked at all the same.
+pub(super) fn merged(root: &Path) -> Result<(ProjectFolder, PathBuf), Box<dyn Failure>> {
+    let project = ProjectFolder::open(root).map_err(boxed)?;
+    let ply = project.merged().map_err(boxed)?;
+    if let Some(warning) = stale(&ply, &trained_since(root), root) {
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
+    Ok((project, ply))
+}
+
+/// What to say of a merged model that is older than those of `blocks`.
+fn stale(model: &Path, blocks: &[String], project: &Path) -> Option<String> {
+    let (first, more) = blocks.split_first()?;
+    let who = match more.len() {
+        0 => format!("{first} was"),
+        n => format!("{first} and {n} more were"),
+    };
+    let (model, project) = (model.display(), word(project));
+    Some(format!(
+        "{model} was merged before {who} trained again; `kiln merge {project}` merges anew"
+    ))
+}
+
 /// The model that is meant, and the settings that it is looked at with.
 fn find(model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
     let kernel_of_profile = KERNEL.into_iter().any(|key| is_set(model, key));
     if is_project(&model.target, model.iteration) {
-        let project = ProjectFolder::open(&model.target).map_err(boxed)?;
+        let (project, ply) = merged(&model.target)?;
         let location = Location {
-            ply: project.merged().map_err(boxed)?,
+            ply,
             config: None,
             kernel_of_profile: true,
         };
@@ -289,4 +313,36 @@ pub(super) fn news(quiet: bool) -> impl FnMut(News) {
 
 pub(super) fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_merged_model_older_than_its_blocks_is_told_of() {
+        let told = |blocks: &[&str]| {
+            let blocks: Vec<String> = blocks.iter().map(|&name| name.to_owned()).collect();
+            stale(Path::new("city/merged/point_cloud.ply"), &blocks, Path::new("city"))
+        };
+        assert_eq!(told(&[]), None);
+        assert_eq!(
+            told(&["b0000"]).as_deref(),
+            Some(
+                "city/merged/point_cloud.ply was merged before b0000 was trained again; `kiln merge city` merges anew"
+            )
+        );
+        assert!(told(&["b0000", "b0002"]).is_some_and(|text| text.contains("b0000 and 1 more were trained again")));
+    }
+
+    #[test]
+    fn each_command_is_told_its_own_way_of_where_a_scene_is() {
+        let run = Path::new("runs/garden");
+        assert_eq!(
+            elsewhere("mesh", run),
+            "`kiln mesh runs/garden --scene FOLDER` names where it is now"
+        );
+        assert!(elsewhere("eval", run).ends_with("`kiln eval runs/garden SCENE`"));
+        assert!(elsewhere("render", run).contains("--cameras runs/garden/cameras.json"));
+    }
 }

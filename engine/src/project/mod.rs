@@ -25,7 +25,7 @@ pub use cut::{Cutting, ToCut, half_names};
 pub use error::ProjectError;
 pub use folder::{BLOCKS, BlockFolder, DONE, PROJECT, ProjectFolder, evaluation_path, merged_path};
 pub use lock::FolderLock;
-pub use merge::{MergeReport, MergeRequest, index_path, merge};
+pub use merge::{MergeReport, MergeRequest, index_path, merge, trained_since};
 pub use records::{
     Area, BlockEntry, BlockRecord, Done, FileRecord, Ground, InputFile, MergedBlock, MergedBorder, MergedChunk,
     MergedIndex, Photo, PlanRecord, ProjectRecord, SceneRecord, SettingsRecord, SplitOptions, TypedSetting, VERSION,
