@@ -144,6 +144,9 @@ pub enum UsageError {
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
+    /// Recipe `bound` without a mesh.
+    #[error("recipe `bound` needs a mesh to bind Gaussians to")]
+    NoMesh,
     /// `kiln train --resume` and nothing else.
     #[error("no run is given that is to go on")]
     NoRunToResume,
@@ -219,6 +222,9 @@ impl UsageError {
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }
+            Self::NoMesh => Some(
+                "`--init-mesh FILE` names it (PLY, OBJ, GLB); `kiln mesh RUN` makes one of a trained model".to_owned(),
+            ),
             Self::NoRunToResume => Some(
                 "`kiln train --resume -o RUN` goes on with the run in that folder, `kiln train SCENE --resume` with the newest of \
                  that scene below `runs`"

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::{Failure, Settings, UsageError};
-use crate::config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, resolve_for, rules_of};
+use crate::config::{Facts, Inputs, LpipsChoice, MeshMethod, Profile, SugarStage, resolve, resolve_for, rules_of};
 use crate::plan::training_options;
-use crate::plugins::{Init, ModelOptions};
+use crate::plugins::{Init, ModelOptions, Strategy};
 use crate::project::{BLOCKS, ProjectFolder, block_name};
 use crate::record::run_folder::record_path;
 use crate::run::{Location, RunError};
@@ -103,11 +103,23 @@ fn settle_from(profile: &mut Profile) -> Result<(), Box<dyn Failure>> {
 /// Says what is wrong with the place of a scene before anything else is looked at.
 ///
 /// # Errors
-/// When no scene is named, or there is none.
+/// When no scene is named, or there is none, or Gaussians are to be bound to no mesh.
 pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     let path = Settings::scene(profile).map_err(boxed)?;
     SceneIndex::detect(&path).map_err(|error| no_scene(path, error))?;
-    Ok(())
+    check_mesh(profile)
+}
+
+/// Says that recipe `bound` is to be told of a mesh: without one its settings train Gaussians that nothing holds.
+///
+/// # Errors
+/// When there is none.
+fn check_mesh(profile: &Profile) -> Result<(), Box<dyn Failure>> {
+    let is_for_bound = profile.mesh.method == MeshMethod::Bound && matches!(profile.strategy, Strategy::Fixed(_));
+    match is_for_bound && !profile.is_bound() {
+        true => Err(boxed(UsageError::NoMesh)),
+        false => Ok(()),
+    }
 }
 
 /// Why a scene cannot be read: where it is none, a run or a project was named by mistake.
@@ -235,6 +247,33 @@ mod tests {
              example D/photos"
         );
         assert!(told("photos").contains("holds no camera poses"));
+    }
+
+    #[test]
+    fn recipe_bound_is_told_of_a_mesh() {
+        let told = |line: &str| {
+            let Request::Train(train) = parse(line.split_whitespace()).unwrap() else {
+                panic!("{line}");
+            };
+            let checked = check_mesh(&train.settings.preliminary().unwrap());
+            checked
+                .map_err(|error| format!("{error}; {}", error.hint().unwrap()))
+                .err()
+                .unwrap_or_default()
+        };
+        assert_eq!(
+            told("kiln train s --recipe bound"),
+            "recipe `bound` needs a mesh to bind Gaussians to; `--init-mesh FILE` names it (PLY, OBJ, GLB); `kiln mesh RUN` makes \
+             one of a trained model"
+        );
+        for well in [
+            "kiln train s --recipe bound --init-mesh mesh.ply",
+            "kiln train s",
+            "kiln train s --recipe sugar",
+            "kiln train s --set strategy={kind:fixed}",
+        ] {
+            assert_eq!(told(well), "", "{well}");
+        }
     }
 
     #[test]

@@ -68,6 +68,7 @@ fn command_line() {
             key: "mip.kernel_size".to_owned(),
         },
         UsageError::NoScene,
+        UsageError::NoMesh,
         UsageError::NoRunToResume,
         UsageError::NoRunAround {
             checkpoint: path("checkpoint_00003000.kiln"),
@@ -115,6 +116,7 @@ fn command_line() {
             KernelStated,
             Converted,
             NoScene,
+            NoMesh,
             NoRunToResume,
             NoRunAround,
             RecipeOfRun,
