@@ -114,7 +114,7 @@ pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
 ///
 /// # Errors
 /// When there is none.
-fn check_mesh(profile: &Profile) -> Result<(), Box<dyn Failure>> {
+pub(super) fn check_mesh(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     let is_for_bound = profile.mesh.method == MeshMethod::Bound && matches!(profile.strategy, Strategy::Fixed(_));
     match is_for_bound && !profile.is_bound() {
         true => Err(boxed(UsageError::NoMesh)),
@@ -270,7 +270,6 @@ mod tests {
             "kiln train s --recipe bound --init-mesh mesh.ply",
             "kiln train s",
             "kiln train s --recipe sugar",
-            "kiln train s --set strategy={kind:fixed}",
         ] {
             assert_eq!(told(well), "", "{well}");
         }

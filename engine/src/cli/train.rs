@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::block::BlockTask;
 use super::colmap::with_poses;
-use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
+use super::for_scene::{ForScene, check_mesh, check_scene, for_scene, settle_lpips};
 use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
 use super::resume::{Resumed, lay_budgets, of_run};
@@ -74,6 +74,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     let mut preliminary = settings.preliminary().map_err(boxed)?;
     let mut interrupt = None;
     if colmap {
+        check_mesh(&preliminary)?;
         // COLMAP works for minutes or hours, and is ended with the run.
         let asked = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
         asked.set_heard(true);
