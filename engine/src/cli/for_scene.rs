@@ -126,7 +126,10 @@ pub(super) fn check_mesh(profile: &Profile) -> Result<(), Box<dyn Failure>> {
 fn no_scene(path: PathBuf, error: SceneError) -> Box<dyn Failure> {
     let is_none = matches!(
         error,
-        SceneError::UnknownKind { .. } | SceneError::NoPoses { .. } | SceneError::ScenesBelow { .. }
+        SceneError::UnknownKind { .. }
+            | SceneError::NoPoses { .. }
+            | SceneError::ScenesBelow { .. }
+            | SceneError::PartOfScene { .. }
     );
     if is_none && ProjectFolder::is_one(&path) {
         let project = ProjectFolder::open(&path).ok();

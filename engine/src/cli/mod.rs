@@ -32,6 +32,7 @@ mod profiles;
 mod render;
 mod request;
 mod resume;
+mod scene_failures;
 mod shell;
 mod split;
 mod stages;

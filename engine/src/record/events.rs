@@ -432,7 +432,7 @@ pub enum Event {
         /// Its words.
         message: String,
     },
-    /// What was chosen for the scene where the settings leave it open.
+    /// What was chosen for the scene where the settings leave it open, and how the scene is read.
     Chosen {
         /// For people.
         message: String,
