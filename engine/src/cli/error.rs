@@ -73,6 +73,14 @@ pub enum UsageError {
         /// The file.
         shown: String,
     },
+    /// A merged model in another format.
+    #[error("`kiln merge` writes PLY, and {} does not end in .ply", output.display())]
+    MergedIsPly {
+        /// Where the model was to go.
+        output: PathBuf,
+        /// The project.
+        project: PathBuf,
+    },
     /// A path that is not there.
     #[error("{shown} does not exist")]
     NothingThere {
@@ -204,6 +212,11 @@ impl UsageError {
             Self::PlyWithoutName | Self::OverTheModel { .. } => {
                 Some("`-o FILE.ply` writes elsewhere".to_owned())
             }
+            Self::MergedIsPly { output, project } => Some(format!(
+                "`kiln merge {project}`, then `kiln export {project} -o {}`",
+                super::shell::word(output),
+                project = super::shell::word(project)
+            )),
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
             Self::SceneMoved { instead, .. } => Some(instead.clone()),
             Self::Unread { .. } => Some(

@@ -44,6 +44,10 @@ fn command_line() {
         UsageError::WriteNeedsRun {
             shown: "model.ply".to_owned(),
         },
+        UsageError::MergedIsPly {
+            output: path("city.spz"),
+            project: path("city-blocks"),
+        },
         UsageError::NothingThere {
             shown: "gaden".to_owned(),
         },
@@ -110,6 +114,7 @@ fn command_line() {
             NotSpz,
             PlyWithoutName,
             OverTheModel,
+            MergedIsPly,
             NothingThere,
             SceneMoved,
             Unread,
