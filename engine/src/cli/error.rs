@@ -87,6 +87,16 @@ pub enum UsageError {
         /// What was named.
         shown: String,
     },
+    /// Something else where a model is wanted.
+    #[error("{} is {what}", path.display())]
+    NotAModel {
+        /// What was named.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+        /// What to name or do.
+        instead: String,
+    },
     /// The scene of a run is not where it was.
     #[error("the scene {} that {} was trained on is not there", path.display(), run.display())]
     SceneMoved {
@@ -218,7 +228,7 @@ impl UsageError {
                 project = super::shell::word(project)
             )),
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
-            Self::SceneMoved { instead, .. } => Some(instead.clone()),
+            Self::NotAModel { instead, .. } | Self::SceneMoved { instead, .. } => Some(instead.clone()),
             Self::Unread { .. } => Some(
                 "leave it out; a stored model is drawn by `dataset`, `device`, `diagnose`, `eval`, `memory`, `model` \
                  and `mip.kernel_size`"

@@ -81,6 +81,7 @@ impl Failure for UsageError {
         match self {
             Self::Arguments(error) if !error.use_stderr() => Exit::Ok,
             Self::NothingThere { .. }
+            | Self::NotAModel { .. }
             | Self::SceneMoved { .. }
             | Self::RunAsScene { .. }
             | Self::ProjectAsScene { .. } => Exit::Data,

@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
+use super::named::is_of_triangles;
 use super::request::Export;
-use super::stored::{boxed, is_project, merged};
+use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
 use crate::export::{Chosen, Format, deliver, read_model};
-use crate::run::{Location, RunError};
+use crate::run::RunError;
 
 /// Writes the file and prints its path to `out`.
 ///
@@ -18,10 +19,12 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
     let model_path = if is_project(&request.target, request.iteration) {
         merged(&request.target)?.1
     } else {
-        let found = Location::find(&request.target, request.iteration);
-        found.map_err(|e| boxed(RunError::from(e)))?.ply
+        located("export", &request.target, request.iteration)?.ply
     };
     let model_path = model_path.as_path();
+    if let Some(error) = is_of_triangles(model_path, &request.target) {
+        return Err(boxed(error));
+    }
     let output = match &request.output {
         Some(path) => path.clone(),
         None => beside(model_path, request.format),

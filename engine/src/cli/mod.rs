@@ -26,6 +26,7 @@ mod merge;
 mod mesh;
 #[cfg(test)]
 mod messages;
+mod named;
 mod outline;
 mod parse;
 mod plan;

@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::for_scene::settle_lpips;
+use super::named::other_than_a_model;
 use super::parse::scene_of;
 use super::request::Model;
 use super::shell::word;
@@ -140,7 +141,7 @@ fn is_set(model: &Model, key: &str) -> bool {
 /// gets the memory profile that fits the device.
 pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<dyn Failure>> {
     check_keys(command, &model.settings.inputs.overrides).map_err(boxed)?;
-    let (location, inputs) = find(model)?;
+    let (location, inputs) = find(command, model)?;
     let is_of_run = location.config.is_some();
     let (profile, open) = open_with(command, model, inputs, is_of_run)?;
     if !model.quiet {
@@ -185,8 +186,20 @@ fn stale(model: &Path, blocks: &[String], project: &Path) -> Option<String> {
     ))
 }
 
+/// Finds the model of a run or a file.
+///
+/// # Errors
+/// When there is none; what was named in its place is told where that is plain to see.
+pub(super) fn located(command: &str, target: &Path, iteration: Option<u32>) -> Result<Location, Box<dyn Failure>> {
+    let other = || other_than_a_model(command, target).map(boxed);
+    if let Some(error) = other().filter(|_| target.is_file()) {
+        return Err(error);
+    }
+    Location::find(target, iteration).map_err(|error| other().unwrap_or_else(|| boxed(RunError::from(error))))
+}
+
 /// The model that is meant, and the settings that it is looked at with.
-fn find(model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
+fn find(command: &str, model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
     let kernel_of_profile = KERNEL.into_iter().any(|key| is_set(model, key));
     if is_project(&model.target, model.iteration) {
         let (project, ply) = merged(&model.target)?;
@@ -198,7 +211,7 @@ fn find(model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
         let inputs = project.inputs_of_whole(&model.settings.inputs).map_err(boxed)?;
         return Ok((location, inputs));
     }
-    let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
+    let found = located(command, &model.target, model.iteration)?;
     let inputs = Inputs {
         file: found.config.clone(),
         ..model.settings.inputs.clone()

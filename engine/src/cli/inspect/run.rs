@@ -116,7 +116,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Bytes of the files below a folder, links not followed.
-fn size(folder: &Path, depth: u32) -> u64 {
+pub(super) fn size(folder: &Path, depth: u32) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let of = |entry: std::fs::DirEntry| match entry.metadata() {
         Ok(found) if found.is_dir() && depth > 0 => size(&entry.path(), depth - 1),

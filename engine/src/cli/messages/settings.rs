@@ -51,6 +51,11 @@ fn command_line() {
         UsageError::NothingThere {
             shown: "gaden".to_owned(),
         },
+        UsageError::NotAModel {
+            path: path("runs"),
+            what: "a folder of runs: bonsai, garden".to_owned(),
+            instead: "name one of them, for example runs/bonsai".to_owned(),
+        },
         UsageError::SceneMoved {
             path: path("/data/garden"),
             run: path("runs/garden"),
@@ -116,6 +121,7 @@ fn command_line() {
             OverTheModel,
             MergedIsPly,
             NothingThere,
+            NotAModel,
             SceneMoved,
             Unread,
             KernelStated,
