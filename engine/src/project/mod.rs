@@ -31,5 +31,6 @@ pub use records::{
     MergedIndex, Photo, PlanRecord, ProjectRecord, SceneRecord, SettingsRecord, SplitOptions, TypedSetting, VERSION,
 };
 pub use split::{Capacity, Cut, Survey};
+pub(crate) use status::last_step;
 pub use status::{BlockState, BlockStatus, ProjectStatus, project_status};
 pub use write::{Draft, block_name, prepare, scene_record, settings_record};
