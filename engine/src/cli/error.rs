@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::{PROFILES, RECIPES, Shipped};
 use crate::plan::FaultError;
 
 /// Arguments that make no request.
@@ -159,6 +160,18 @@ pub enum UsageError {
         /// The flag.
         flag: String,
     },
+    /// A data set where a run is to go.
+    #[error("{} is a data set, and no folder for a run", path.display())]
+    OutputIsScene {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A model of no run, and no scene to look at it from.
+    #[error("no scene is given")]
+    NoSceneOfModel {
+        /// How to name one, or do without.
+        instead: String,
+    },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
@@ -242,6 +255,10 @@ impl UsageError {
             }
             Self::OfBlock { .. } => Some("leave it out; `kiln split` decides it for all blocks of a project".to_owned()),
             Self::OfCut { .. } => Some("leave it out; `kiln split SCENE -o PROJECT` makes another project".to_owned()),
+            Self::OutputIsScene { .. } => Some(
+                "`-o FOLDER` names another; without `-o` the run goes to runs/SCENE".to_owned(),
+            ),
+            Self::NoSceneOfModel { instead } => Some(instead.clone()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }
@@ -276,9 +293,20 @@ fn without_prefix(error: &clap::Error) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let (text, _) = text.split_once("For more information").unwrap_or((text, ""));
     // its advice for what begins with a hyphen and is no flag; nobody names a scene so
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.contains("' as a value, use '-- "))
-        .collect();
+    let lines = text.lines().filter(|line| !line.contains("' as a value, use '-- "));
+    let lines: Vec<String> = lines.map(with_files).collect();
     lines.join("\n").replace("\n\n\n", "\n\n").trim_end().to_owned()
+}
+
+/// The parser lists shipped names, and files of people are named too.
+fn with_files(line: &str) -> String {
+    let first = |shipped: &[Shipped]| shipped.first().map_or("", Shipped::short_name);
+    let list = line.trim_start().strip_prefix("[possible values: ");
+    let lead = match list {
+        Some(list) if list.starts_with(first(&PROFILES)) => "auto, ",
+        Some(list) if list.starts_with(first(&RECIPES)) => "",
+        _ => return line.to_owned(),
+    };
+    let line = line.replacen(": ", &format!(": {lead}"), 1);
+    line.replacen(']', ", or FILE.yaml]", 1)
 }

@@ -49,16 +49,25 @@ pub(super) fn is_of_triangles(model: &Path, named: &Path) -> Option<UsageError> 
 }
 
 fn of_folder(command: &str, folder: &Path) -> Option<(String, String)> {
-    if let Some(index) = SOG_INDICES.map(|name| folder.join(name)).iter().find(|path| path.is_file()) {
+    if let Some(index) = SOG_INDICES
+        .map(|name| folder.join(name))
+        .iter()
+        .find(|path| path.is_file())
+    {
         return Some(("a folder of SOG images".to_owned(), format!("name {}", word(index))));
     }
     if let Some(run) = run_around(folder) {
-        return Some((format!("a part of the run {}", run.display()), format!("name {}", word(&run))));
+        return Some((
+            format!("a part of the run {}", run.display()),
+            format!("name {}", word(&run)),
+        ));
     }
     let inspects = command == "inspect";
     if inspects && ProjectFolder::is_one(folder) {
         let project = word(folder);
-        let instead = format!("`kiln status {project}` shows how far its blocks are, `kiln inspect {project}/blocks/NAME` one of them");
+        let instead = format!(
+            "`kiln status {project}` shows how far its blocks are, `kiln inspect {project}/blocks/NAME` one of them"
+        );
         return Some(("a project of blocks".to_owned(), instead));
     }
     if !inspects && BlockFolder::is_one(folder) {
@@ -73,7 +82,12 @@ fn of_folder(command: &str, folder: &Path) -> Option<(String, String)> {
     }
     let runs = runs_in(folder);
     let first = runs.first()?;
-    let shown = runs.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let shown = runs
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     let more = match runs.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -104,7 +118,11 @@ fn run_around(path: &Path) -> Option<PathBuf> {
         .take(2)
         .find(|folder| PARTS.iter().any(|part| folder.ends_with(part)))?;
     let run = part.parent()?;
-    let run = if run.as_os_str().is_empty() { Path::new(".") } else { run };
+    let run = if run.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        run
+    };
     record_path(run).is_file().then(|| run.to_owned())
 }
 
@@ -193,7 +211,10 @@ mod tests {
         );
         for part in ["point_cloud", "point_cloud/iteration_7", "checkpoints"] {
             let said = told(&scratch, "eval", &format!("runs/a/{part}"));
-            assert_eq!(said, format!("D/runs/a/{part} is a part of the run D/runs/a; name D/runs/a"));
+            assert_eq!(
+                said,
+                format!("D/runs/a/{part} is a part of the run D/runs/a; name D/runs/a")
+            );
         }
         let checkpoint = told(&scratch, "inspect", "runs/a/checkpoints/checkpoint_00000007.kiln");
         assert!(checkpoint.ends_with("goes on; name its run, D/runs/a"), "{checkpoint}");
@@ -223,7 +244,9 @@ mod tests {
     #[test]
     fn meshes_are_told_from_models() {
         let scratch = Scratch::new();
-        let header = |rest: &str| format!("ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty float x\n{rest}end_header\n");
+        let header = |rest: &str| {
+            format!("ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty float x\n{rest}end_header\n")
+        };
         let faces = "element face 1\nproperty list uchar int vertex_indices\n";
         scratch.write("mesh.ply", header(faces));
         scratch.write("model.ply", header("property float opacity\n"));
@@ -237,9 +260,15 @@ mod tests {
             bytes
         };
         scratch.write("mesh.glb", glb(r#"{"meshes":[]}"#));
-        scratch.write("splats.glb", glb(r#"{"meshes":[],"extensionsUsed":["KHR_gaussian_splatting"]}"#));
+        scratch.write(
+            "splats.glb",
+            glb(r#"{"meshes":[],"extensionsUsed":["KHR_gaussian_splatting"]}"#),
+        );
         for mesh in ["mesh.ply", "mesh.obj", "mesh.glb"] {
-            assert!(told(&scratch, "eval", mesh).starts_with(&format!("D/{mesh} is a mesh; `kiln eval SCENE --mesh D/{mesh}`")));
+            assert!(
+                told(&scratch, "eval", mesh)
+                    .starts_with(&format!("D/{mesh} is a mesh; `kiln eval SCENE --mesh D/{mesh}`"))
+            );
         }
         for model in ["model.ply", "both.ply", "splats.glb"] {
             assert_eq!(told(&scratch, "eval", model), "");

@@ -161,7 +161,10 @@ fn split(args: SplitArgs) -> Result<SplitScene, UsageError> {
 }
 
 fn merge(args: MergeArgs) -> Result<Merge, UsageError> {
-    let other = args.output.as_ref().filter(|path| Format::of_name(path) != Some(Format::Ply));
+    let other = args
+        .output
+        .as_ref()
+        .filter(|path| Format::of_name(path) != Some(Format::Ply));
     if let Some(output) = other {
         return Err(UsageError::MergedIsPly {
             output: output.clone(),

@@ -92,7 +92,11 @@ fn around(resume: &Resume) -> Option<PathBuf> {
     };
     let folder = checkpoint.parent()?;
     let run = folder.parent().filter(|_| folder.ends_with(CHECKPOINTS))?;
-    Some(if run.as_os_str().is_empty() { PathBuf::from(".") } else { run.to_owned() })
+    Some(if run.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        run.to_owned()
+    })
 }
 
 /// Says where a scene may be named that is not where the run began.
@@ -157,7 +161,10 @@ mod tests {
     #[test]
     fn a_checkpoint_names_its_run() {
         let (_scratch, root) = run();
-        let found = resumed(&format!("kiln train --resume={root}/run/checkpoints/checkpoint_00000010.kiln")).unwrap();
+        let found = resumed(&format!(
+            "kiln train --resume={root}/run/checkpoints/checkpoint_00000010.kiln"
+        ))
+        .unwrap();
         let profile = found.settings.preliminary().unwrap();
         assert!(found.is_of_run);
         assert_eq!(profile.run.output, Some(format!("{root}/run")));
@@ -172,7 +179,11 @@ mod tests {
             found.settings.preliminary().unwrap().memory.cap_gib
         };
         assert_eq!(
-            [cap(""), cap(" --profile 8gb"), cap(" --profile 8gb --set memory.cap_gib=2")],
+            [
+                cap(""),
+                cap(" --profile 8gb"),
+                cap(" --profile 8gb --set memory.cap_gib=2")
+            ],
             [Some(14.5), Some(7.0), Some(2.0)]
         );
         let refused = told(&format!("kiln train --resume -o {root}/run --recipe mip")).replace(&root, "D");

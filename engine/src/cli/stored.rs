@@ -109,7 +109,9 @@ pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, 
 /// # Errors
 /// When none is known, or the run's is not where it was.
 pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, UsageError> {
-    let path = Settings::scene(&opened.profile)?;
+    let path = Settings::scene(&opened.profile).map_err(|_| UsageError::NoSceneOfModel {
+        instead: of_no_run(opened.command, &model.target),
+    })?;
     match opened.location.config.is_some() && !is_set(model, "dataset.path") && !path.exists() {
         true => Err(UsageError::SceneMoved {
             path,
@@ -117,6 +119,18 @@ pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, UsageErro
             instead: elsewhere(opened.command, &model.target),
         }),
         false => Ok(path),
+    }
+}
+
+/// How a command is told of the scene for a model of no run.
+fn of_no_run(command: &str, model: &Path) -> String {
+    let model = word(model);
+    match command {
+        "mesh" => format!("`kiln mesh {model} --scene FOLDER` names it"),
+        "render" => format!(
+            "name its folder after the model: `kiln render {model} SCENE -o FOLDER`; `--cameras FILE` and `--path FILE` need none"
+        ),
+        _ => format!("name its folder after the model: `kiln {command} {model} SCENE`"),
     }
 }
 
@@ -354,6 +368,11 @@ mod tests {
         assert_eq!(
             elsewhere("mesh", run),
             "`kiln mesh runs/garden --scene FOLDER` names where it is now"
+        );
+        let alone = of_no_run("render", Path::new("model.ply"));
+        assert!(
+            alone.contains("--cameras FILE") && alone.contains("--path FILE"),
+            "{alone}"
         );
         assert!(elsewhere("eval", run).ends_with("`kiln eval runs/garden SCENE`"));
         assert!(elsewhere("render", run).contains("--cameras runs/garden/cameras.json"));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::block::BlockTask;
 use super::colmap::with_poses;
-use super::for_scene::{ForScene, check_mesh, check_scene, for_scene, settle_lpips};
+use super::for_scene::{ForScene, check_mesh, check_output, check_scene, for_scene, renamed, settle_lpips};
 use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
 use super::resume::{Resumed, lay_budgets, of_run};
@@ -25,7 +25,6 @@ use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
     ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
 };
-use crate::scene::file_safe;
 use crate::vk::DeviceKind;
 
 /// Trains.
@@ -85,6 +84,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     }
     // Before a device is looked for: a scene that is not there is the first thing to know.
     check_scene(&preliminary)?;
+    check_output(&preliminary.run)?;
     let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
     let caps = open.device.caps();
     let device = format!("{} ({})", caps.name, caps.driver);
@@ -113,17 +113,8 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     // What is stored holds in other folders too.
     let path = std::path::absolute(&path).unwrap_or(path);
     profile.dataset.path = Some(path.display().to_string());
-    if let Some(name) = profile
-        .run
-        .name
-        .as_deref()
-        .filter(|name| !quiet && file_safe(name) != **name)
-    {
-        let folder = file_safe(name);
-        let _ = writeln!(
-            err,
-            "note: the run's folder is `{folder}`; what cannot be in a file's name becomes `_`"
-        );
+    if let Some(note) = renamed(&profile.run, &RunScene::of(&scene).name).filter(|_| !quiet) {
+        let _ = writeln!(err, "note: {note}");
     }
     let is_cpu = budget.is_cpu;
     if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {

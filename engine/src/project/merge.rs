@@ -270,7 +270,8 @@ mod tests {
     #[test]
     fn blocks_trained_after_the_merge_are_named() {
         let scratch = Scratch::new();
-        let block = |name: &str| serde_json::json!({ "name": name, "sha256": format!("{name} 1"), "trained": 9, "kept": 5 });
+        let block =
+            |name: &str| serde_json::json!({ "name": name, "sha256": format!("{name} 1"), "trained": 9, "kept": 5 });
         let index = serde_json::json!({
             "version": VERSION, "model": { "name": "point_cloud.ply", "sha256": "" }, "bytes": 0, "gaussians": 10, "project": "",
             "blocks": [block("b0000"), block("b0001"), block("b0002")], "borders": [], "chunks": []

@@ -324,13 +324,22 @@ impl Survey {
     /// The scene as the run of a block of `cut` sees it: its views, and the points of core and margin.
     #[must_use]
     pub fn scene_of(&self, scene: &SceneIndex, cut: &Cut, at: usize) -> SceneIndex {
-        let names = |lists: &[Vec<String>]| -> BTreeSet<String> { lists.get(at).into_iter().flatten().cloned().collect() };
+        let names =
+            |lists: &[Vec<String>]| -> BTreeSet<String> { lists.get(at).into_iter().flatten().cloned().collect() };
         let (train, test) = (names(&cut.train), names(&cut.test));
         let numbers = scene.train.iter().enumerate();
-        let views: Vec<usize> = numbers.filter(|(_, view)| train.contains(&view.name)).map(|(at, _)| at).collect();
+        let views: Vec<usize> = numbers
+            .filter(|(_, view)| train.contains(&view.name))
+            .map(|(at, _)| at)
+            .collect();
         let wide = cut.blocks.get(at).map_or(Rect::PLANE, Block::wide);
         let mut part = self.part(scene, &views, &wide);
-        part.test = scene.test.iter().filter(|view| test.contains(&view.name)).cloned().collect();
+        part.test = scene
+            .test
+            .iter()
+            .filter(|view| test.contains(&view.name))
+            .cloned()
+            .collect();
         part
     }
 

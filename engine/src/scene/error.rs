@@ -375,7 +375,12 @@ fn and_others(all: &[String], what: &str) -> String {
     if all.len() < 2 {
         return String::new();
     }
-    let shown = all.iter().take(SHOWN_ODD).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let shown = all
+        .iter()
+        .take(SHOWN_ODD)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     let more = match all.len().saturating_sub(SHOWN_ODD) {
         0 => String::new(),
         more => format!(" and {more} more"),

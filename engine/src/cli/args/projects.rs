@@ -8,6 +8,7 @@ use super::SettingsArgs;
 use crate::project::SplitOptions;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("output", |output| output.value_name("PROJECT").help("Project folder [run.output]")))]
 pub(in crate::cli) struct SplitArgs {
     #[command(flatten)]
     pub(in crate::cli) settings: SettingsArgs,

@@ -84,8 +84,8 @@ const SETTINGS: &[Flag] = &[
     flag(
         &["init-model"],
         "init",
-        One("FILE", init_model),
-        "Start from a trained model (PLY, compressed PLY, SPZ, SOG, GLB)",
+        One("RUN|FILE", init_model),
+        "Start from a trained model: the last one of a run, or a file (PLY, compressed PLY, SPZ, SOG, GLB)",
     ),
     flag(
         &["init-mesh"],

@@ -51,7 +51,11 @@ fn of_folder(index: &Path) -> Result<FileSummary, PlyError> {
     }
     let folder = index.parent().unwrap_or_else(|| Path::new(""));
     Ok(FileSummary {
-        format: if index.ends_with(SOG_INDICES[0]) { "streamed SOG, finest level" } else { "SOG in a folder" },
+        format: if index.ends_with(SOG_INDICES[0]) {
+            "streamed SOG, finest level"
+        } else {
+            "SOG in a folder"
+        },
         version: None,
         bytes: size(folder, DEPTH),
         gaussians: model.len() as u64,

@@ -11,8 +11,8 @@ use crate::config::{Inputs, Profile, resolve};
 use crate::eval::{EvalFile, NamedView};
 use crate::project::last_step;
 use crate::record::run_folder::{
-    Environment, PlyKind, RunFolderError, RunRecord, SetRecord, Status, checkpoints_path, config_path, environment_path, is_written_to,
-    record_path,
+    Environment, PlyKind, RunFolderError, RunRecord, SetRecord, Status, checkpoints_path, config_path,
+    environment_path, is_written_to, record_path,
 };
 use crate::record::sinks::METRICS_FILE;
 
@@ -193,7 +193,11 @@ impl Description for RunDescription {
                 "  {:<52} {:>9} {} {:>12}",
                 ply.path,
                 ply.gaussians,
-                if ply.kind == PlyKind::Triangles { "triangles" } else { "Gaussians" },
+                if ply.kind == PlyKind::Triangles {
+                    "triangles"
+                } else {
+                    "Gaussians"
+                },
                 mib(ply.bytes)
             )?;
         }

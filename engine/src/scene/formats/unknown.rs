@@ -44,14 +44,19 @@ pub(in crate::scene) fn explain(root: &Path, looked_for: &str) -> SceneError {
 pub(in crate::scene) fn refused(root: &Path, look: &dyn Fn(&Path) -> io::Result<()>) -> Option<SceneError> {
     let folders = ["", colmap::SPARSE, "sparse/0"].map(|name| root.join(name));
     folders.into_iter().find_map(|folder| {
-        let denied = look(&folder).err().filter(|e| e.kind() == io::ErrorKind::PermissionDenied);
+        let denied = look(&folder)
+            .err()
+            .filter(|e| e.kind() == io::ErrorKind::PermissionDenied);
         denied.map(|e| SceneError::io(&folder, "open", e))
     })
 }
 
 /// The error of a folder of COLMAP models, or of one model in it, whose data set is the folder around it.
 pub(in crate::scene) fn sparse_of_scene(path: &Path) -> Option<SceneError> {
-    let sparse = path.ancestors().take(2).find(|folder| folder.ends_with(colmap::SPARSE))?;
+    let sparse = path
+        .ancestors()
+        .take(2)
+        .find(|folder| folder.ends_with(colmap::SPARSE))?;
     // Exports of one folder have photos beside the model, whatever they are called.
     part_of(path, sparse).filter(|_| count(path, pairing::is_photo) == 0)
 }
@@ -59,7 +64,11 @@ pub(in crate::scene) fn sparse_of_scene(path: &Path) -> Option<SceneError> {
 /// The error of a folder `path` that is, or lies in, the folder `part` of a data set.
 fn part_of(path: &Path, part: &Path) -> Option<SceneError> {
     let scene = part.parent()?;
-    let scene = if scene.as_os_str().is_empty() { Path::new(".") } else { scene };
+    let scene = if scene.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        scene
+    };
     is_data_set(scene).then(|| SceneError::PartOfScene {
         path: path.to_owned(),
         scene: scene.to_owned(),

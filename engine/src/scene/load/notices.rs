@@ -21,8 +21,7 @@ pub(super) struct Unreadable {
 impl Unreadable {
     /// Takes a photo that cannot be used.
     pub(super) fn push(&mut self, name: String, error: &SceneError) {
-        let is_refused =
-            matches!(error, SceneError::Io { reason, .. } if reason.kind() == ErrorKind::PermissionDenied);
+        let is_refused = matches!(error, SceneError::Io { reason, .. } if reason.kind() == ErrorKind::PermissionDenied);
         self.refused = is_refused && (self.photos.is_empty() || self.refused);
         self.photos.push((name, error.short()));
     }
@@ -47,7 +46,11 @@ impl Unreadable {
 
     /// The first few with their reasons, and what to do.
     pub(super) fn told(&self) -> String {
-        let told: Vec<String> = self.photos.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+        let told: Vec<String> = self
+            .photos
+            .iter()
+            .map(|(name, why)| format!("{name} ({why})"))
+            .collect();
         let remedy = match self.refused {
             true => "give this user the right to read them",
             false => "PNG, JPEG, WebP, TIFF and EXR are read, save or copy them again",

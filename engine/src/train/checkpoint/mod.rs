@@ -167,8 +167,8 @@ impl CheckpointState {
 
 /// What is to be said of a degree and a number of Gaussians, each as it is and as it is asked for.
 fn notes([had, asked]: [u32; 2], [gaussians, most]: [u32; 2]) -> Vec<String> {
-    let dropped =
-        (had > asked).then(|| format!("the checkpoint has SH degree {had}: coefficients above degree {asked} are dropped"));
+    let dropped = (had > asked)
+        .then(|| format!("the checkpoint has SH degree {had}: coefficients above degree {asked} are dropped"));
     let full = (gaussians > most).then(|| {
         format!(
             "the model keeps its {gaussians} Gaussians, which are more than the {most} of `memory.max_gaussians`, and grows no \

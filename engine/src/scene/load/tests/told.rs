@@ -75,11 +75,16 @@ fn widths_above_those_of_photos_are_told() {
     let folder = scene();
     let told = |resolution| {
         let warnings = load(folder.path(), &at(resolution)).unwrap().warnings;
-        warnings.into_iter().filter(|text| text.contains("enlarged")).collect::<Vec<_>>()
+        warnings
+            .into_iter()
+            .filter(|text| text.contains("enlarged"))
+            .collect::<Vec<_>>()
     };
     assert_eq!(
         told(Resolution::Width(64)),
-        ["3 of 3 photos are enlarged to the width asked for, such as a.png of 40 px; `-r 1` trains on photos as they are"]
+        [
+            "3 of 3 photos are enlarged to the width asked for, such as a.png of 40 px; `-r 1` trains on photos as they are"
+        ]
     );
     for well in [Resolution::Width(40), Resolution::Width(20), Resolution::Auto] {
         assert!(told(well).is_empty());
@@ -105,7 +110,10 @@ fn all_photos_and_masks_of_another_shape_are_named() {
         ..all_views()
     };
     let error = load(folder.path(), &options).unwrap_err().to_string();
-    assert!(error.contains("is another aspect ratio, as with 2 masks: a.png, c.png;"), "{error}");
+    assert!(
+        error.contains("is another aspect ratio, as with 2 masks: a.png, c.png;"),
+        "{error}"
+    );
 }
 
 #[test]
