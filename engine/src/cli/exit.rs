@@ -85,6 +85,7 @@ impl Failure for UsageError {
             | Self::SceneMoved { .. }
             | Self::RunAsScene { .. }
             | Self::ProjectAsScene { .. } => Exit::Data,
+            Self::OutputIsScene { .. } => Exit::Output,
             _ => Exit::Usage,
         }
     }

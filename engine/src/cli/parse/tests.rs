@@ -281,7 +281,11 @@ fn merged_models_are_ply() {
 
 #[test]
 fn help_says_what_a_command_takes() {
-    let help = |command: &str| parse(["kiln", command, "--help"]).unwrap_err().to_string();
+    let help = |command: &str| {
+        let text = parse(["kiln", command, "--help"]).unwrap_err().to_string();
+        // Lines are broken where the terminal ends.
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     assert!(help("split").contains("Project folder") && !help("split").contains("Run folder, or with"));
     assert!(help("train").contains("Run folder, or with"));
     for command in ["eval", "render", "mesh", "export"] {
