@@ -28,16 +28,16 @@ pub(super) enum Command {
     /// Train a scene
     #[command(after_help = examples::TRAIN)]
     Train(TrainArgs),
-    /// Evaluate a model of a run, or a PLY file, against the photographs of a scene
+    /// Evaluate a model of a run, or a model file, against the photographs of a scene
     #[command(after_help = examples::EVAL)]
     Eval(EvalArgs),
-    /// Render a model of a run, or a PLY file, into PNG files
+    /// Render a model of a run, or a model file, into PNG files
     #[command(after_help = examples::RENDER)]
     Render(RenderArgs),
-    /// Write a model of a run, or a PLY file, in a format for viewers
+    /// Write a model of a run, or a model file, in a format for viewers
     #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
-    /// Make a triangle mesh of a model of a run, or of a PLY file
+    /// Make a triangle mesh of a model of a run, or of a model file
     #[command(after_help = examples::MESH)]
     Mesh(MeshArgs),
     /// Print the memory table, the caps and the verdict, without training
@@ -182,11 +182,11 @@ pub(super) struct TrainArgs {
 /// Which model, shared by `eval` and `render`.
 #[derive(Debug, Args)]
 pub(super) struct ModelArgs {
-    /// Run folder, project of blocks, or any 3D Gaussian Splatting PLY file; with --mesh the scene's folder, or a run on it
-    #[arg(value_name = "RUN|PLY", required_unless_present = "model_path")]
+    /// Run folder, project of blocks, or any file of Gaussians: PLY, SPZ, SOG or GLB; with --mesh the scene's folder, or a run on it
+    #[arg(value_name = "RUN|FILE", required_unless_present = "model_path")]
     pub(super) target: Option<PathBuf>,
     /// The same as a flag; the scene is then `-s`
-    #[arg(short, long, alias = "model_path", value_name = "RUN|PLY", conflicts_with_all = ["target", "scene"])]
+    #[arg(short, long, alias = "model_path", value_name = "RUN|FILE", conflicts_with_all = ["target", "scene"])]
     pub(super) model_path: Option<PathBuf>,
     /// Scene folder; without it the one the run was trained on
     #[arg(value_name = "SCENE")]
@@ -254,8 +254,8 @@ pub(super) struct RenderArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct MeshArgs {
-    /// Run folder, project of blocks, or any 3D Gaussian Splatting PLY file
-    #[arg(value_name = "RUN|PLY")]
+    /// Run folder, project of blocks, or any file of Gaussians: PLY, SPZ, SOG or GLB
+    #[arg(value_name = "RUN|FILE")]
     pub(super) target: PathBuf,
     /// Scene folder, whose training views depth is taken from; without it the one the run was trained on
     #[arg(long, value_name = "DIR")]
@@ -263,7 +263,7 @@ pub(super) struct MeshArgs {
     /// Iteration of the run's model; without it the last one saved
     #[arg(long, value_name = "N")]
     pub(super) iteration: Option<u32>,
-    /// Folder of the files; without it `mesh` in the run folder, or beside the PLY file, a project's merged one too
+    /// Folder of the files; without it `mesh` in the run folder, or beside the file, a project's merged one too
     #[arg(short, long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
     /// How the surface is found [mesh.method]
@@ -339,8 +339,8 @@ impl MeshFormatName {
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
-    /// Run folder, project of blocks, or any 3D Gaussian Splatting PLY file
-    #[arg(value_name = "RUN|PLY")]
+    /// Run folder, project of blocks, or any file of Gaussians: PLY, SPZ, SOG or GLB
+    #[arg(value_name = "RUN|FILE")]
     pub(super) target: PathBuf,
     /// Iteration of the run's model; without it the last one saved
     #[arg(long, value_name = "N")]

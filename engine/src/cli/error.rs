@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::config::{PROFILES, RECIPES, Shipped};
 use crate::plan::FaultError;
 
 /// Arguments that make no request.
@@ -73,11 +74,29 @@ pub enum UsageError {
         /// The file.
         shown: String,
     },
+    /// A merged model in another format.
+    #[error("`kiln merge` writes PLY, and {} does not end in .ply", output.display())]
+    MergedIsPly {
+        /// Where the model was to go.
+        output: PathBuf,
+        /// The project.
+        project: PathBuf,
+    },
     /// A path that is not there.
     #[error("{shown} does not exist")]
     NothingThere {
         /// What was named.
         shown: String,
+    },
+    /// Something else where a model is wanted.
+    #[error("{} is {what}", path.display())]
+    NotAModel {
+        /// What was named.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+        /// What to name or do.
+        instead: String,
     },
     /// The scene of a run is not where it was.
     #[error("the scene {} that {} was trained on is not there", path.display(), run.display())]
@@ -86,6 +105,8 @@ pub enum UsageError {
         path: PathBuf,
         /// The run.
         run: PathBuf,
+        /// How to name where it is.
+        instead: String,
     },
     /// A setting that the command does not read.
     #[error("`{command}` does not read `{key}` ({flag})")]
@@ -139,12 +160,41 @@ pub enum UsageError {
         /// The flag.
         flag: String,
     },
+    /// A data set where a run is to go.
+    #[error("{} is a data set, and no folder for a run", path.display())]
+    OutputIsScene {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A model of no run, and no scene to look at it from.
+    #[error("no scene is given")]
+    NoSceneOfModel {
+        /// How to name one, or do without.
+        instead: String,
+    },
     /// No scene on the command line and none in the configuration file.
     #[error("no scene is given")]
     NoScene,
+    /// Recipe `bound` without a mesh.
+    #[error("recipe `bound` needs a mesh to bind Gaussians to")]
+    NoMesh,
     /// `kiln train --resume` and nothing else.
     #[error("no run is given that is to go on")]
     NoRunToResume,
+    /// `kiln train --resume=FILE` and nothing else, of a file somewhere.
+    #[error("{} lies in no run, and none is given that is to go on", checkpoint.display())]
+    NoRunAround {
+        /// The checkpoint.
+        checkpoint: PathBuf,
+    },
+    /// A recipe for a run that goes on with its own settings.
+    #[error("`--recipe {recipe}` changes nothing of the run {}, which goes on with the settings that it began with", run.display())]
+    RecipeOfRun {
+        /// The recipe.
+        recipe: String,
+        /// The run.
+        run: PathBuf,
+    },
     /// A run folder where a scene is wanted.
     #[error("{} is a run, not a scene", path.display())]
     RunAsScene {
@@ -185,14 +235,13 @@ impl UsageError {
             Self::PlyWithoutName | Self::OverTheModel { .. } => {
                 Some("`-o FILE.ply` writes elsewhere".to_owned())
             }
+            Self::MergedIsPly { output, project } => Some(format!(
+                "`kiln merge {project}`, then `kiln export {project} -o {}`",
+                super::shell::word(output),
+                project = super::shell::word(project)
+            )),
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
-            Self::SceneMoved { run, .. } => {
-                let run = super::shell::word(run);
-                Some(format!(
-                    "name its folder after the run: `kiln eval {run} SCENE`; `kiln render {run} --cameras {run}/cameras.json` needs \
-                     none"
-                ))
-            }
+            Self::NotAModel { instead, .. } | Self::SceneMoved { instead, .. } => Some(instead.clone()),
             Self::Unread { .. } => Some(
                 "leave it out; a stored model is drawn by `dataset`, `device`, `diagnose`, `eval`, `memory`, `model` \
                  and `mip.kernel_size`"
@@ -206,14 +255,25 @@ impl UsageError {
             }
             Self::OfBlock { .. } => Some("leave it out; `kiln split` decides it for all blocks of a project".to_owned()),
             Self::OfCut { .. } => Some("leave it out; `kiln split SCENE -o PROJECT` makes another project".to_owned()),
+            Self::OutputIsScene { .. } => Some(
+                "`-o FOLDER` names another; without `-o` the run goes to runs/SCENE".to_owned(),
+            ),
+            Self::NoSceneOfModel { instead } => Some(instead.clone()),
             Self::NoScene => {
                 Some("name its folder on the command line, or `dataset.path` in the configuration file".to_owned())
             }
+            Self::NoMesh => Some(
+                "`--init-mesh FILE` names it (PLY, OBJ, GLB); `kiln mesh RUN` makes one of a trained model".to_owned(),
+            ),
             Self::NoRunToResume => Some(
                 "`kiln train --resume -o RUN` goes on with the run in that folder, `kiln train SCENE --resume` with the newest of \
                  that scene below `runs`"
                     .to_owned(),
             ),
+            Self::NoRunAround { .. } => Some("`-o RUN` names its run, or a folder for a run of its own".to_owned()),
+            Self::RecipeOfRun { recipe, .. } => Some(format!(
+                "leave it out; `kiln train SCENE --recipe {recipe} -o FOLDER` trains another run"
+            )),
             Self::RunAsScene { path } => {
                 Some(format!("`kiln train --resume -o {}` goes on with it", super::shell::word(path)))
             }
@@ -233,9 +293,20 @@ fn without_prefix(error: &clap::Error) -> String {
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let (text, _) = text.split_once("For more information").unwrap_or((text, ""));
     // its advice for what begins with a hyphen and is no flag; nobody names a scene so
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.contains("' as a value, use '-- "))
-        .collect();
+    let lines = text.lines().filter(|line| !line.contains("' as a value, use '-- "));
+    let lines: Vec<String> = lines.map(with_files).collect();
     lines.join("\n").replace("\n\n\n", "\n\n").trim_end().to_owned()
+}
+
+/// The parser lists shipped names, and files of people are named too.
+fn with_files(line: &str) -> String {
+    let first = |shipped: &[Shipped]| shipped.first().map_or("", Shipped::short_name);
+    let list = line.trim_start().strip_prefix("[possible values: ");
+    let lead = match list {
+        Some(list) if list.starts_with(first(&PROFILES)) => "auto, ",
+        Some(list) if list.starts_with(first(&RECIPES)) => "",
+        _ => return line.to_owned(),
+    };
+    let line = line.replacen(": ", &format!(": {lead}"), 1);
+    line.replacen(']', ", or FILE.yaml]", 1)
 }

@@ -81,9 +81,11 @@ impl Failure for UsageError {
         match self {
             Self::Arguments(error) if !error.use_stderr() => Exit::Ok,
             Self::NothingThere { .. }
+            | Self::NotAModel { .. }
             | Self::SceneMoved { .. }
             | Self::RunAsScene { .. }
             | Self::ProjectAsScene { .. } => Exit::Data,
+            Self::OutputIsScene { .. } => Exit::Output,
             _ => Exit::Usage,
         }
     }

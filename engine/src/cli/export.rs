@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
+use super::named::is_of_triangles;
 use super::request::Export;
-use super::stored::{boxed, is_project};
+use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
 use crate::export::{Chosen, Format, deliver, read_model};
-use crate::project::ProjectFolder;
-use crate::run::{Location, RunError};
+use crate::run::RunError;
 
 /// Writes the file and prints its path to `out`.
 ///
@@ -17,13 +17,14 @@ use crate::run::{Location, RunError};
 /// Anything that keeps the file from being written; the caller prints it.
 pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let model_path = if is_project(&request.target, request.iteration) {
-        let project = ProjectFolder::open(&request.target).map_err(boxed)?;
-        project.merged().map_err(boxed)?
+        merged(&request.target)?.1
     } else {
-        let found = Location::find(&request.target, request.iteration);
-        found.map_err(|e| boxed(RunError::from(e)))?.ply
+        located("export", &request.target, request.iteration)?.ply
     };
     let model_path = model_path.as_path();
+    if let Some(error) = is_of_triangles(model_path, &request.target) {
+        return Err(boxed(error));
+    }
     let output = match &request.output {
         Some(path) => path.clone(),
         None => beside(model_path, request.format),

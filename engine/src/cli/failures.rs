@@ -1,7 +1,5 @@
 //! Exit codes and hints of training errors.
 
-use std::path::Path;
-
 use kiln_blocks::merge::MergeError;
 
 use super::shell::word;
@@ -14,7 +12,7 @@ use crate::plan::{BoundError, PlanError};
 use crate::program::Tag;
 use crate::project::ProjectError;
 use crate::run::{RunError, StoredError};
-use crate::scene::{SceneError, SubsetError};
+use crate::scene::SubsetError;
 use crate::serve::ServeError;
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
@@ -155,6 +153,7 @@ impl Failure for CheckpointError {
                 "`kiln train --resume -o RUN` alone takes scene and settings from the run; `-o FOLDER` starts one of its own"
                     .to_owned()
             }
+            Self::Over { iteration, .. } => return Some(format!("`--iterations` with more than {iteration} goes on")),
             Self::None(_) => "without `--resume` the run starts from the beginning".to_owned(),
         })
     }
@@ -174,34 +173,6 @@ impl Failure for MemoryError {
             Self::OverBudget { .. } => Some(KNOBS.to_owned()),
             Self::TooLarge { tag, .. } => Some(smaller(*tag).to_owned()),
             Self::OutOfRange { .. } | Self::NotAsPlanned { .. } | Self::Overrun { .. } => None,
-        }
-    }
-}
-
-impl Failure for SceneError {
-    fn exit(&self) -> Exit {
-        Exit::Data
-    }
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::NoPoses {
-                root, folder, database, ..
-            } => Some(by_colmap(root, folder, database.as_deref())),
-            Self::Film { path } => Some(format!(
-                "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene \
-                 --colmap`; the guide `photos-to-splats` has more",
-                word(path)
-            )),
-            Self::ScenesBelow { first, .. } => Some(format!("name one of them, for example {}", word(first))),
-            Self::NotAFolder { path } => {
-                let what = "name the folder that holds photos or a model of them";
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                Some(folder.map_or_else(
-                    || what.to_owned(),
-                    |folder| format!("{what}, for example {}", word(folder)),
-                ))
-            }
-            _ => None,
         }
     }
 }
@@ -238,37 +209,6 @@ impl Failure for ServeError {
     fn hint(&self) -> Option<String> {
         self.hint()
     }
-}
-
-/// How poses come to photos in `folder`, for the scene in `root`.
-fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
-    let (scene, photos) = (word(root), word(folder));
-    // a line of a message ends in no dot
-    let images = match folder.strip_prefix(root) {
-        Ok(name) if name == Path::new("images") || name == Path::new("input") => String::new(),
-        Ok(name) if !name.as_os_str().is_empty() => format!(" -i {}", word(name)),
-        _ => " -i ./".to_owned(),
-    };
-    let found = root.join("database.db");
-    let file = word(database.unwrap_or(&found));
-    let matching = match database {
-        Some(_) => String::new(),
-        None => format!(
-            "  colmap feature_extractor --database_path {file} --image_path {photos} --SiftExtraction.use_gpu 0\n  \
-             colmap exhaustive_matcher --database_path {file} --SiftMatching.use_gpu 0\n"
-        ),
-    };
-    let sparse = word(&root.join("sparse"));
-    let gpu = match database {
-        Some(_) => "",
-        None => "; with CUDA or a display they are faster without `use_gpu 0`",
-    };
-    format!(
-        "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  mkdir -p {sparse}\n  \
-         colmap mapper --database_path {file} --image_path {photos} --output_path {sparse}\n  \
-         kiln train {scene}{images}\n\
-         the guide `photos-to-splats` explains them{gpu}"
-    )
 }
 
 /// What makes tensors of a kind smaller. Each has one unit, and nothing else changes its size.

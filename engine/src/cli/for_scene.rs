@@ -4,14 +4,17 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::stored::located;
 use super::{Failure, Settings, UsageError};
-use crate::config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, resolve_for, rules_of};
+use crate::config::{
+    self, Facts, Inputs, LpipsChoice, MeshMethod, Profile, SugarStage, resolve, resolve_for, rules_of,
+};
 use crate::plan::training_options;
-use crate::plugins::{Init, ModelOptions};
+use crate::plugins::{Init, ModelOptions, Strategy};
 use crate::project::{BLOCKS, ProjectFolder, block_name};
-use crate::record::run_folder::record_path;
+use crate::record::run_folder::{Which, place, record_path};
 use crate::run::{Location, RunError};
-use crate::scene::{SceneError, SceneIndex};
+use crate::scene::{SceneError, SceneIndex, file_safe};
 
 /// Bytes of a PLY file that hold its header.
 const HEADER_BYTES: u64 = 1 << 16;
@@ -38,6 +41,7 @@ pub(super) struct ForScene {
 pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
     let mut profile = resolve(inputs).map_err(boxed)?;
     settle_from(&mut profile)?;
+    settle_init(&mut profile)?;
     let path = Settings::scene(&profile).map_err(boxed)?;
     let options = training_options(&profile).map_err(boxed)?;
     let opened = Instant::now();
@@ -55,6 +59,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
     let facts = Facts::of(&scene, profile.schedule.iterations);
     let (mut profile, adaptations) = resolve_for(inputs, &facts).map_err(boxed)?;
     settle_from(&mut profile)?;
+    settle_init(&mut profile)?;
     let adapted_options = training_options(&profile).map_err(boxed)?;
     if adapted_options != options {
         scene = SceneIndex::load(&path, &adapted_options).map_err(boxed)?;
@@ -100,21 +105,79 @@ fn settle_from(profile: &mut Profile) -> Result<(), Box<dyn Failure>> {
     Ok(())
 }
 
+/// The file of the model that a run starts from, where a folder is named: the last one of that run.
+///
+/// # Errors
+/// When there is none.
+fn settle_init(profile: &mut Profile) -> Result<(), Box<dyn Failure>> {
+    let Init::Model(options) = &mut profile.init else {
+        return Ok(());
+    };
+    let target = Path::new(&options.path);
+    if target.is_dir() {
+        let ply = located("train", target, None)?.ply;
+        options.path = std::path::absolute(&ply).unwrap_or(ply).display().to_string();
+    }
+    Ok(())
+}
+
+/// Refuses to make a run of a folder that is a data set: its files would lie among the photos, and a data set is no folder to
+/// overwrite.
+///
+/// # Errors
+/// When it is one and holds no run.
+pub(super) fn check_output(run: &config::Run) -> Result<(), Box<dyn Failure>> {
+    if run.output.is_none() {
+        return Ok(());
+    }
+    let path = place(run, "", Which::First);
+    let is_scene = path.is_dir() && !record_path(&path).is_file() && SceneIndex::detect(&path).is_ok();
+    match is_scene {
+        true => Err(boxed(UsageError::OutputIsScene { path })),
+        false => Ok(()),
+    }
+}
+
+/// What to say where the folder of a run is not called what the run, or else its scene, is.
+pub(super) fn renamed(run: &config::Run, scene: &str) -> Option<String> {
+    let name = match &run.output {
+        Some(_) => run.name.as_deref()?,
+        None => run.name.as_deref().unwrap_or(scene),
+    };
+    let folder = file_safe(name);
+    (folder != name).then(|| format!("the run's folder is `{folder}`; what cannot be in a file's name becomes `_`"))
+}
+
 /// Says what is wrong with the place of a scene before anything else is looked at.
 ///
 /// # Errors
-/// When no scene is named, or there is none.
+/// When no scene is named, or there is none, or Gaussians are to be bound to no mesh.
 pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     let path = Settings::scene(profile).map_err(boxed)?;
     SceneIndex::detect(&path).map_err(|error| no_scene(path, error))?;
-    Ok(())
+    check_mesh(profile)
+}
+
+/// Says that recipe `bound` is to be told of a mesh: without one its settings train Gaussians that nothing holds.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn check_mesh(profile: &Profile) -> Result<(), Box<dyn Failure>> {
+    let is_for_bound = profile.mesh.method == MeshMethod::Bound && matches!(profile.strategy, Strategy::Fixed(_));
+    match is_for_bound && !profile.is_bound() {
+        true => Err(boxed(UsageError::NoMesh)),
+        false => Ok(()),
+    }
 }
 
 /// Why a scene cannot be read: where it is none, a run or a project was named by mistake.
 fn no_scene(path: PathBuf, error: SceneError) -> Box<dyn Failure> {
     let is_none = matches!(
         error,
-        SceneError::UnknownKind { .. } | SceneError::NoPoses { .. } | SceneError::ScenesBelow { .. }
+        SceneError::UnknownKind { .. }
+            | SceneError::NoPoses { .. }
+            | SceneError::ScenesBelow { .. }
+            | SceneError::PartOfScene { .. }
     );
     if is_none && ProjectFolder::is_one(&path) {
         let project = ProjectFolder::open(&path).ok();
@@ -235,6 +298,85 @@ mod tests {
              example D/photos"
         );
         assert!(told("photos").contains("holds no camera poses"));
+    }
+
+    #[test]
+    fn a_data_set_is_no_output_and_a_run_is_a_model() {
+        let scratch = Scratch::new();
+        scratch.write("garden/transforms.json", "{}");
+        scratch.write("run/point_cloud/iteration_7/point_cloud.ply", "");
+        scratch.write("run/point_cloud/iteration_9/point_cloud.ply", "");
+        let at = |output: &str| {
+            let run = config::Run {
+                name: None,
+                output: Some(scratch.path().join(output).display().to_string()),
+            };
+            check_output(&run).err().map(|error| error.to_string())
+        };
+        assert!(
+            at("garden")
+                .unwrap()
+                .ends_with("garden is a data set, and no folder for a run")
+        );
+        assert_eq!([at("run"), at("new"), at("garden/run")], [None, None, None]);
+        scratch.write("garden/run.json", "{}");
+        assert_eq!(at("garden"), None, "a run that is there goes on");
+        let of = |path: &str| {
+            let mut profile = resolve(&Inputs::default()).unwrap();
+            profile.init = Init::Model(ModelOptions {
+                path: scratch.path().join(path).display().to_string(),
+            });
+            let settled = settle_init(&mut profile).map_err(|error| error.to_string());
+            let Init::Model(options) = profile.init else { panic!() };
+            settled.map(|()| options.path)
+        };
+        let last = "run/point_cloud/iteration_9/point_cloud.ply";
+        assert!(of("run").unwrap().ends_with(last) && of(last).unwrap().ends_with(last));
+        assert!(of("garden").unwrap_err().contains("holds no model"));
+    }
+
+    #[test]
+    fn a_folder_of_another_name_is_told() {
+        let told = |name: Option<&str>, output: Option<&str>| {
+            let run = config::Run {
+                name: name.map(str::to_owned),
+                output: output.map(str::to_owned),
+            };
+            renamed(&run, "Foto Schau")
+        };
+        assert!(
+            told(None, None)
+                .unwrap()
+                .starts_with("the run's folder is `Foto_Schau`")
+        );
+        assert!(told(Some("a b"), Some("runs")).unwrap().contains("`a_b`"));
+        assert_eq!([told(Some("ab"), None), told(None, Some("here"))], [None, None]);
+    }
+
+    #[test]
+    fn recipe_bound_is_told_of_a_mesh() {
+        let told = |line: &str| {
+            let Request::Train(train) = parse(line.split_whitespace()).unwrap() else {
+                panic!("{line}");
+            };
+            let checked = check_mesh(&train.settings.preliminary().unwrap());
+            checked
+                .map_err(|error| format!("{error}; {}", error.hint().unwrap()))
+                .err()
+                .unwrap_or_default()
+        };
+        assert_eq!(
+            told("kiln train s --recipe bound"),
+            "recipe `bound` needs a mesh to bind Gaussians to; `--init-mesh FILE` names it (PLY, OBJ, GLB); `kiln mesh RUN` makes \
+             one of a trained model"
+        );
+        for well in [
+            "kiln train s --recipe bound --init-mesh mesh.ply",
+            "kiln train s",
+            "kiln train s --recipe sugar",
+        ] {
+            assert_eq!(told(well), "", "{well}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::exit::unprinted;
 use super::request::{Mesh, Model};
-use super::stored::{boxed, check_keys, is_project, load, open, scene};
+use super::stored::{boxed, check_keys, is_project, load, located, open, scene};
 use super::{Exit, Failure, Settings, UsageError};
 use crate::config::{Inputs, MeshMethod};
 use crate::memory::MIB;
@@ -159,7 +159,7 @@ pub(super) fn tell_made(made: &Made, (json, quiet): (bool, bool), out: &mut dyn 
 /// # Errors
 /// For no model at all, and settings that say how a mesh is made.
 fn triangles(model: &Model) -> Result<Option<Location>, Box<dyn Failure>> {
-    let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
+    let found = located("mesh", &model.target, model.iteration)?;
     if !is_triangles(&found.ply) {
         return Ok(None);
     }

@@ -26,11 +26,15 @@ mod merge;
 mod mesh;
 #[cfg(test)]
 mod messages;
+mod named;
+mod outline;
 mod parse;
 mod plan;
 mod profiles;
 mod render;
 mod request;
+mod resume;
+mod scene_failures;
 mod shell;
 mod split;
 mod stages;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Parser as _;
 
 use super::args::{
-    Cli, Command, ExportArgs, FormatName, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs, SplitArgs,
+    Cli, Command, ExportArgs, FormatName, MergeArgs, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs, SplitArgs,
 };
 use super::request::{
     Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
@@ -124,15 +124,7 @@ where
             json: inspect.json,
         }),
         Command::Split(args) => Request::Split(split(args)?),
-        Command::Merge(merge) => Request::Merge(Merge {
-            project: merge.project,
-            request: MergeRequest {
-                output: merge.output,
-                memory_mib: merge.memory_mib,
-            },
-            json: merge.json,
-            quiet: merge.quiet,
-        }),
+        Command::Merge(args) => Request::Merge(merge(args)?),
         Command::Status(status) => Request::Status(Status {
             project: status.project,
             json: status.json,
@@ -165,6 +157,28 @@ fn split(args: SplitArgs) -> Result<SplitScene, UsageError> {
         },
         plan_only: args.plan_only,
         json: args.json,
+    })
+}
+
+fn merge(args: MergeArgs) -> Result<Merge, UsageError> {
+    let other = args
+        .output
+        .as_ref()
+        .filter(|path| Format::of_name(path) != Some(Format::Ply));
+    if let Some(output) = other {
+        return Err(UsageError::MergedIsPly {
+            output: output.clone(),
+            project: args.project,
+        });
+    }
+    Ok(Merge {
+        project: args.project,
+        request: MergeRequest {
+            output: args.output,
+            memory_mib: args.memory_mib,
+        },
+        json: args.json,
+        quiet: args.quiet,
     })
 }
 

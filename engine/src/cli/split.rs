@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use super::exit::unprinted;
 use super::for_scene::{ForScene, check_scene, for_scene};
 use super::inspect::count;
+use super::outline::{Outline, in_words};
 use super::plan::{card_limits, card_variants};
 use super::request::SplitScene;
 use super::stored::boxed;
 use super::{Exit, Failure, UsageError, cut};
-use crate::config::{Inputs, Override, Profile};
-use crate::memory::{Budget, MIB};
+use crate::config::{Facts, Inputs, Override, Profile, resolve, resolve_for};
+use crate::memory::Budget;
 use crate::plan::{
     Faults, PlanError, PlanReport, REFERENCE_BYTES, gib_to_bytes, plan_first, plan_with_photos, scene_options,
 };
@@ -102,8 +103,10 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
         blocks: Vec::new(),
     };
     let Some(root) = root else {
-        let (survey, cut) = job.cut(&path)?;
-        print_cut(&survey, &cut, out)?;
+        let outline = job.outline(&path)?;
+        outline
+            .print(request.json, out)
+            .map_err(|error| boxed(unprinted(error)))?;
         return Ok(Exit::Ok);
     };
     let project = match prepare(&root, &wanted).map_err(boxed)? {
@@ -149,6 +152,43 @@ impl Job<'_> {
         }
     }
 
+    /// Cuts the scene and plans the run of each block, without its files.
+    fn outline(&self, path: &Path) -> Result<Outline, Box<dyn Failure>> {
+        let (survey, cut) = self.cut(path)?;
+        let plan = |at: usize| {
+            let mut scene = survey.scene_of(&self.scene, &cut, at);
+            // A split writes masks of what lies outside of a block.
+            scene.masked |= self.profile.dataset.masks != "off";
+            let mut inputs = self.request.settings.inputs.clone();
+            inputs.steps_scaler = inputs.steps_scaler.or(steps_scaler(&inputs, scene.train.len()));
+            if let Some(most) = cut.blocks.get(at).and_then(|block| self.most(block.wide_demand)) {
+                inputs.overrides.push(Override {
+                    key: "memory.max_gaussians".to_owned(),
+                    value: format!("up to {most}"),
+                    flag: "the block".to_owned(),
+                });
+            }
+            let iterations = resolve(&inputs).map_err(boxed)?.schedule.iterations;
+            let (mut profile, _) = resolve_for(&inputs, &Facts::of(&scene, iterations)).map_err(boxed)?;
+            let report = planned(&mut profile, &scene, self.budget, &self.request.faults).map_err(boxed)?;
+            Ok(PlanRecord {
+                gaussians: report.capacities.n_limit,
+                device_bytes: report.device_bytes,
+                cap_bytes: self.budget.cap_bytes,
+            })
+        };
+        let plans: Result<Vec<PlanRecord>, Box<dyn Failure>> = (0..cut.blocks.len()).map(plan).collect();
+        Ok(Outline::of(&survey, &cut, plans?))
+    }
+
+    /// Most Gaussians of a block, core and margin, where the whole scene's were asked for.
+    fn most(&self, wide_demand: f64) -> Option<u64> {
+        let inputs = &self.request.settings.inputs;
+        let asked = self.request.options.gaussians;
+        let asked = asked.filter(|_| !sets(inputs, "memory.max_gaussians"));
+        asked.map(|_| wide_demand.ceil().max(1.0) as u64)
+    }
+
     /// Makes all blocks in a draft and plans each as its run will.
     fn make(&self, path: &Path, wanted: ProjectRecord, draft: &Draft) -> Result<ProjectRecord, Box<dyn Failure>> {
         let inputs = &self.request.settings.inputs;
@@ -168,11 +208,6 @@ impl Job<'_> {
         let project = draft.project(record.clone());
         for (at, (block, files)) in cut.blocks.iter().zip(files).enumerate() {
             let views = cut.train.get(at).cloned().unwrap_or_default();
-            let asked = self
-                .request
-                .options
-                .gaussians
-                .filter(|_| !sets(inputs, "memory.max_gaussians"));
             let folder = draft.block(BlockRecord {
                 version: VERSION,
                 name: block_name(at),
@@ -182,7 +217,7 @@ impl Job<'_> {
                 steps_scaler: steps_scaler(inputs, views.len()),
                 train_views: views,
                 test_views: cut.test.get(at).cloned().unwrap_or_default(),
-                max_gaussians: asked.map(|_| block.wide_demand.ceil().max(1.0) as u64),
+                max_gaussians: self.most(block.wide_demand),
                 divided: is_divided(&self.profile, &self.scene),
                 planned: PlanRecord {
                     gaussians: 0,
@@ -247,26 +282,6 @@ fn is_divided(profile: &Profile, scene: &SceneIndex) -> bool {
     profile.dataset.images == "images" && divisor > 1 && *name == *format!("images_{divisor}")
 }
 
-fn print_cut(survey: &Survey, cut: &Cut, out: &mut dyn Write) -> Result<(), Box<dyn Failure>> {
-    let mut lines = vec![format!(
-        "{} for {} Gaussians; views are used {:.1} times on average",
-        count(cut.blocks.len(), "block"),
-        cut.gaussians,
-        cut.views_used(survey)
-    )];
-    for (at, (block, views)) in cut.blocks.iter().zip(&cut.train).enumerate() {
-        lines.push(format!(
-            "{}  {:>6} views {:>10} Gaussians, {:>10.0} with the margin of {:.3}",
-            block_name(at),
-            views.len(),
-            block.demand,
-            block.wide_demand,
-            block.margin
-        ));
-    }
-    writeln!(out, "{}", lines.join("\n")).map_err(|error| boxed(unprinted(error)))
-}
-
 /// Prints the project: as JSON its index, else a line for each of its blocks, or for each that is named in `only`. Others are
 /// not opened: a copy of the project need not have them.
 pub(super) fn print(
@@ -295,15 +310,12 @@ pub(super) fn print(
         record.views_used
     )];
     for block in &blocks {
-        let planned = &block.record.planned;
         lines.push(format!(
-            "{}  {:>6} views {:>10} Gaussians, planned for at most {}: {:.1} of {:.1} MiB",
+            "{}  {:>6} views {:>10} Gaussians, {}",
             block.record.name,
             block.record.train_views.len(),
             block.record.demand,
-            planned.gaussians,
-            planned.device_bytes as f64 / MIB as f64,
-            planned.cap_bytes as f64 / MIB as f64
+            in_words(&block.record.planned)
         ));
     }
     writeln!(out, "{}", lines.join("\n")).map_err(|error| boxed(unprinted(error)))

@@ -4,13 +4,15 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::for_scene::settle_lpips;
+use super::named::other_than_a_model;
 use super::parse::scene_of;
 use super::request::Model;
+use super::shell::word;
 use super::{Failure, Settings, UsageError};
 use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::memory::Budget;
 use crate::plan::{OpenDevice, open_device};
-use crate::project::ProjectFolder;
+use crate::project::{ProjectFolder, trained_since};
 use crate::record::events::Progress;
 use crate::record::run_folder::config_path;
 use crate::run::{Location, News, RunError, Stored};
@@ -18,6 +20,8 @@ use crate::vk::DeviceKind;
 
 /// A model that was found, with everything needed to draw it.
 pub(super) struct Opened {
+    /// The command that looks at it.
+    pub(super) command: &'static str,
     pub(super) location: Location,
     pub(super) profile: Profile,
     pub(super) open: OpenDevice,
@@ -75,6 +79,7 @@ pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, 
         location,
         profile,
         open,
+        ..
     } = opened;
     let stored = Stored::load(location, profile, open).map_err(boxed)?;
     let states = stored.states_kernel();
@@ -104,13 +109,41 @@ pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, 
 /// # Errors
 /// When none is known, or the run's is not where it was.
 pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, UsageError> {
-    let path = Settings::scene(&opened.profile)?;
+    let path = Settings::scene(&opened.profile).map_err(|_| UsageError::NoSceneOfModel {
+        instead: of_no_run(opened.command, &model.target),
+    })?;
     match opened.location.config.is_some() && !is_set(model, "dataset.path") && !path.exists() {
         true => Err(UsageError::SceneMoved {
             path,
             run: model.target.clone(),
+            instead: elsewhere(opened.command, &model.target),
         }),
         false => Ok(path),
+    }
+}
+
+/// How a command is told of the scene for a model of no run.
+fn of_no_run(command: &str, model: &Path) -> String {
+    let model = word(model);
+    match command {
+        "mesh" => format!("`kiln mesh {model} --scene FOLDER` names it"),
+        "render" => format!(
+            "name its folder after the model: `kiln render {model} SCENE -o FOLDER`; `--cameras FILE` and `--path FILE` need none"
+        ),
+        _ => format!("name its folder after the model: `kiln {command} {model} SCENE`"),
+    }
+}
+
+/// How a command is told where the scene of a run is by now.
+fn elsewhere(command: &str, run: &Path) -> String {
+    let run = word(run);
+    match command {
+        "mesh" => format!("`kiln mesh {run} --scene FOLDER` names where it is now"),
+        "render" => format!(
+            "name its folder after the run: `kiln render {run} SCENE -o FOLDER`; `kiln render {run} --cameras {run}/cameras.json -o \
+             FOLDER` needs none"
+        ),
+        _ => format!("name its folder after the run: `kiln {command} {run} SCENE`"),
     }
 }
 
@@ -122,7 +155,7 @@ fn is_set(model: &Model, key: &str) -> bool {
 /// gets the memory profile that fits the device.
 pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<dyn Failure>> {
     check_keys(command, &model.settings.inputs.overrides).map_err(boxed)?;
-    let (location, inputs) = find(model)?;
+    let (location, inputs) = find(command, model)?;
     let is_of_run = location.config.is_some();
     let (profile, open) = open_with(command, model, inputs, is_of_run)?;
     if !model.quiet {
@@ -131,6 +164,7 @@ pub(super) fn open(command: &'static str, model: &Model) -> Result<Opened, Box<d
     }
     say_device(model, &open);
     Ok(Opened {
+        command,
         location,
         profile,
         open,
@@ -142,20 +176,56 @@ pub(super) fn is_project(target: &Path, iteration: Option<u32>) -> bool {
     iteration.is_none() && ProjectFolder::is_one(target)
 }
 
+/// The merged model of a project. One that is older than the model of a block is told of: it is looked at all the same.
+pub(super) fn merged(root: &Path) -> Result<(ProjectFolder, PathBuf), Box<dyn Failure>> {
+    let project = ProjectFolder::open(root).map_err(boxed)?;
+    let ply = project.merged().map_err(boxed)?;
+    if let Some(warning) = stale(&ply, &trained_since(root), root) {
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "warning: {warning}");
+    }
+    Ok((project, ply))
+}
+
+/// What to say of a merged model that is older than those of `blocks`.
+fn stale(model: &Path, blocks: &[String], project: &Path) -> Option<String> {
+    let (first, more) = blocks.split_first()?;
+    let who = match more.len() {
+        0 => format!("{first} was"),
+        n => format!("{first} and {n} more were"),
+    };
+    let (model, project) = (model.display(), word(project));
+    Some(format!(
+        "{model} was merged before {who} trained again; `kiln merge {project}` merges anew"
+    ))
+}
+
+/// Finds the model of a run or a file.
+///
+/// # Errors
+/// When there is none; what was named in its place is told where that is plain to see.
+pub(super) fn located(command: &str, target: &Path, iteration: Option<u32>) -> Result<Location, Box<dyn Failure>> {
+    let other = || other_than_a_model(command, target).map(boxed);
+    if let Some(error) = other().filter(|_| target.is_file()) {
+        return Err(error);
+    }
+    Location::find(target, iteration).map_err(|error| other().unwrap_or_else(|| boxed(RunError::from(error))))
+}
+
 /// The model that is meant, and the settings that it is looked at with.
-fn find(model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
+fn find(command: &str, model: &Model) -> Result<(Location, Inputs), Box<dyn Failure>> {
     let kernel_of_profile = KERNEL.into_iter().any(|key| is_set(model, key));
     if is_project(&model.target, model.iteration) {
-        let project = ProjectFolder::open(&model.target).map_err(boxed)?;
+        let (project, ply) = merged(&model.target)?;
         let location = Location {
-            ply: project.merged().map_err(boxed)?,
+            ply,
             config: None,
             kernel_of_profile: true,
         };
         let inputs = project.inputs_of_whole(&model.settings.inputs).map_err(boxed)?;
         return Ok((location, inputs));
     }
-    let found = Location::find(&model.target, model.iteration).map_err(|e| boxed(RunError::from(e)))?;
+    let found = located(command, &model.target, model.iteration)?;
     let inputs = Inputs {
         file: found.config.clone(),
         ..model.settings.inputs.clone()
@@ -192,6 +262,7 @@ pub(super) fn open_scene(command: &'static str, model: &Model) -> Result<OpenedS
         return Err(boxed(UsageError::SceneMoved {
             path: scene,
             run: model.target.clone(),
+            instead: format!("name its folder in the place of the run: `kiln {command} SCENE --mesh FILE`"),
         }));
     }
     say_device(model, &open);
@@ -269,4 +340,41 @@ pub(super) fn news(quiet: bool) -> impl FnMut(News) {
 
 pub(super) fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_merged_model_older_than_its_blocks_is_told_of() {
+        let told = |blocks: &[&str]| {
+            let blocks: Vec<String> = blocks.iter().map(|&name| name.to_owned()).collect();
+            stale(Path::new("city/merged/point_cloud.ply"), &blocks, Path::new("city"))
+        };
+        assert_eq!(told(&[]), None);
+        assert_eq!(
+            told(&["b0000"]).as_deref(),
+            Some(
+                "city/merged/point_cloud.ply was merged before b0000 was trained again; `kiln merge city` merges anew"
+            )
+        );
+        assert!(told(&["b0000", "b0002"]).is_some_and(|text| text.contains("b0000 and 1 more were trained again")));
+    }
+
+    #[test]
+    fn each_command_is_told_its_own_way_of_where_a_scene_is() {
+        let run = Path::new("runs/garden");
+        assert_eq!(
+            elsewhere("mesh", run),
+            "`kiln mesh runs/garden --scene FOLDER` names where it is now"
+        );
+        let alone = of_no_run("render", Path::new("model.ply"));
+        assert!(
+            alone.contains("--cameras FILE") && alone.contains("--path FILE"),
+            "{alone}"
+        );
+        assert!(elsewhere("eval", run).ends_with("`kiln eval runs/garden SCENE`"));
+        assert!(elsewhere("render", run).contains("--cameras runs/garden/cameras.json"));
+    }
 }

@@ -6,27 +6,25 @@ use std::time::{Duration, Instant};
 
 use super::block::BlockTask;
 use super::colmap::with_poses;
-use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
+use super::for_scene::{ForScene, check_mesh, check_output, check_scene, for_scene, renamed, settle_lpips};
 use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
+use super::resume::{Resumed, lay_budgets, of_run};
 use super::shell::word;
 use super::stages::Chain;
-use super::{Exit, Failure, Settings, UsageError};
+use super::{Exit, Failure, Settings};
 use crate::config::{self, SugarStage};
 use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::StageRow;
 use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{
-    Existing, REFINED, RunFolderError, RunRecord, RunScene, Which, config_path, place, record_path,
-};
+use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
     ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
 };
-use crate::scene::file_safe;
 use crate::vk::DeviceKind;
 
 /// Trains.
@@ -44,9 +42,15 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         json,
         quiet,
     } = request;
-    let mut settings = match resume {
-        Some(_) => of_run(settings)?,
-        None => settings,
+    let Resumed {
+        mut settings,
+        is_of_run,
+    } = match &resume {
+        Some(resume) => of_run(settings, resume)?,
+        None => Resumed {
+            settings,
+            is_of_run: false,
+        },
     };
     let (block, mut resume) = (BlockTask::of(&settings)?, resume);
     if let Some(task) = &block {
@@ -69,6 +73,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     let mut preliminary = settings.preliminary().map_err(boxed)?;
     let mut interrupt = None;
     if colmap {
+        check_mesh(&preliminary)?;
         // COLMAP works for minutes or hours, and is ended with the run.
         let asked = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
         asked.set_heard(true);
@@ -79,6 +84,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     }
     // Before a device is looked for: a scene that is not there is the first thing to know.
     check_scene(&preliminary)?;
+    check_output(&preliminary.run)?;
     let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
     let caps = open.device.caps();
     let device = format!("{} ({})", caps.name, caps.driver);
@@ -88,7 +94,10 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         heap_bytes: here.heap_bytes,
         is_cpu: caps.kind == DeviceKind::Cpu,
     };
-    let inputs = settings.inputs_on(budget).map_err(boxed)?;
+    let mut inputs = settings.inputs_on(budget).map_err(boxed)?;
+    if is_of_run && settings.auto {
+        lay_budgets(&mut inputs).map_err(boxed)?;
+    }
     let mut err = std::io::stderr();
     if !quiet {
         // Losing a line of information is no reason to stop.
@@ -104,17 +113,8 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     // What is stored holds in other folders too.
     let path = std::path::absolute(&path).unwrap_or(path);
     profile.dataset.path = Some(path.display().to_string());
-    if let Some(name) = profile
-        .run
-        .name
-        .as_deref()
-        .filter(|name| !quiet && file_safe(name) != **name)
-    {
-        let folder = file_safe(name);
-        let _ = writeln!(
-            err,
-            "note: the run's folder is `{folder}`; what cannot be in a file's name becomes `_`"
-        );
+    if let Some(note) = renamed(&profile.run, &RunScene::of(&scene).name).filter(|_| !quiet) {
+        let _ = writeln!(err, "note: {note}");
     }
     let is_cpu = budget.is_cpu;
     if let Some(note) = settle_lpips(&mut profile, is_cpu).filter(|_| !quiet) {
@@ -195,15 +195,19 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             return finished(chain, Existing::Resume, Some(&end), &interrupt);
         }
     }
-    if let Some(task) = block.filter(|_| end.signal.is_none()) {
-        task.finish(&end, begun.elapsed().as_secs_f64(), &device)?;
-    }
+    let block = match block {
+        Some(task) if end.signal.is_none() => {
+            task.finish(&end, begun.elapsed().as_secs_f64(), &device)?;
+            None
+        }
+        other => other,
+    };
     if json {
         // A reader that has left misses nothing but this line, and the exit code says the same.
         let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
     }
     if !quiet {
-        let _ = writeln!(err, "{}", summary(&end));
+        let _ = writeln!(err, "{}", summary(&end, block.as_ref().map(BlockTask::folder)));
     }
     Ok(match end.signal {
         None if mesh => {
@@ -256,7 +260,7 @@ fn finished(
         let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
     }
     if !chain.quiet && end.signal.is_none() {
-        let _ = writeln!(std::io::stderr(), "{}", summary(&end));
+        let _ = writeln!(std::io::stderr(), "{}", summary(&end, None));
     }
     Ok(exit)
 }
@@ -313,26 +317,6 @@ impl MeshEvents {
     }
 }
 
-/// The settings of the run that goes on, where nothing but its folder is named: neither a scene nor a file.
-///
-/// # Errors
-/// When the settings are wrong.
-fn of_run(mut settings: Settings) -> Result<Settings, Box<dyn Failure>> {
-    let typed = settings.preliminary().map_err(boxed)?;
-    if settings.inputs.file.is_none() && typed.dataset.path.is_none() {
-        let path = place(&typed.run, "", Which::Newest);
-        let file = config_path(&path);
-        if file.is_file() {
-            settings.inputs.file = Some(file);
-        } else if typed.run.output.is_some() || typed.run.name.is_some() {
-            return Err(boxed(RunFolderError::NoRun { path }));
-        } else {
-            return Err(boxed(UsageError::NoRunToResume));
-        }
-    }
-    Ok(settings)
-}
-
 fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
     Box::new(error)
 }
@@ -348,14 +332,21 @@ fn last_line(end: &RunEnd) -> serde_json::Value {
     })
 }
 
-fn summary(end: &RunEnd) -> String {
+/// How a run ended; one of a block that is not over goes on by the block's name.
+fn summary(end: &RunEnd, block: Option<&Path>) -> String {
     let folder = word(&end.folder);
     match (end.signal, end.test_psnr) {
-        (Some(_), _) => format!(
-            "interrupted after {} iterations; `kiln train --resume -o {folder}` goes on from there, `kiln view {folder}` shows the \
-             model as it is",
-            end.iterations
-        ),
+        (Some(_), _) => {
+            let again = match block {
+                Some(block) => word(block),
+                None => format!("--resume -o {folder}"),
+            };
+            format!(
+                "interrupted after {} iterations; `kiln train {again}` goes on from there, `kiln view {folder}` shows the model as \
+                 it is",
+                end.iterations
+            )
+        }
         (None, Some(psnr)) => format!("done: {} iterations, test PSNR {psnr:.2} dB, {folder}", end.iterations),
         (None, None) => format!("done: {} iterations, {folder}", end.iterations),
     }
@@ -363,22 +354,22 @@ fn summary(end: &RunEnd) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Request, parse};
     use super::*;
 
     #[test]
-    fn what_goes_on_is_named() {
-        let told = |line: &str| {
-            let Ok(Request::Train(train)) = parse(line.split_whitespace()) else {
-                return line.to_owned();
-            };
-            of_run(train.settings)
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default()
+    fn a_block_goes_on_by_its_own_name() {
+        let end = RunEnd {
+            folder: "city/blocks/b0000/run".into(),
+            iterations: 70,
+            signal: Some(Signal::Interrupt),
+            test_psnr: None,
+            device_bytes: 0,
         };
-        assert_eq!(told("kiln train --resume"), "no run is given that is to go on");
-        assert_eq!(told("kiln train --resume -o no/such"), "no/such holds no run");
-        assert_eq!(told("kiln train scene --resume"), "");
+        assert_eq!(
+            summary(&end, Some(Path::new("city/blocks/b0000"))),
+            "interrupted after 70 iterations; `kiln train city/blocks/b0000` goes on from there, `kiln view city/blocks/b0000/run` \
+             shows the model as it is"
+        );
+        assert!(summary(&end, None).contains("`kiln train --resume -o city/blocks/b0000/run` goes on"));
     }
 }

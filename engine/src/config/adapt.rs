@@ -316,8 +316,9 @@ impl Rule {
         }
     }
 
-    /// What it changed from `before` to `after`; none where all it sets was so already, or is set by hand.
-    pub(super) fn told(&self, facts: &Facts, before: &Profile, after: &Profile) -> Option<Adaptation> {
+    /// What of the way from `before`, without rules, to `after`, with all of them, is of this one and not of a `later` one; none where
+    /// all it sets was so already, or is set by hand.
+    pub(super) fn told(&self, facts: &Facts, later: &[&Self], before: &Profile, after: &Profile) -> Option<Adaptation> {
         let [before, after] = [before, after].map(|profile| {
             // Through text, because numbers are then those that people wrote, not their binary neighbours.
             let text = serde_json::to_string(profile).unwrap_or_default();
@@ -325,9 +326,14 @@ impl Rule {
         });
         let mut keys = Vec::new();
         leaves(&self.layer, "", &mut keys);
+        let mut others = Vec::new();
+        later.iter().for_each(|rule| leaves(&rule.layer, "", &mut others));
+        keys.retain(|key| !others.contains(key));
         let change = |key: String| {
             let at = format!("/{}", key.replace('.', "/"));
-            let [from, to] = [&before, &after].map(|json| json.pointer(&at).cloned().unwrap_or_default());
+            // A key of a strategy that a later rule replaced is gone.
+            let to = after.pointer(&at)?.clone();
+            let from = before.pointer(&at).cloned().unwrap_or_default();
             let plain = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             (from != to).then(|| (key, plain(&from), plain(&to)))
         };

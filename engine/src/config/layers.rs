@@ -112,19 +112,36 @@ pub fn resolve(inputs: &Inputs) -> Result<Profile, ConfigError> {
 /// A [`ConfigError`] for the first thing that is wrong.
 pub fn resolve_for(inputs: &Inputs, facts: &Facts) -> Result<(Profile, Vec<Adaptation>), ConfigError> {
     let layers = Layers::read(inputs)?;
-    let mut profile = finished(layers.tree(&[]), inputs)?;
-    let (mut applied, mut told) = (Vec::new(), Vec::new());
-    for rule in layers.rules.iter().filter(|rule| rule.holds(facts)) {
-        applied.push(rule);
+    let first = finished(layers.tree(&[]), inputs)?;
+    let mut profile = first.clone();
+    let holding: Vec<&Rule> = layers.rules.iter().filter(|rule| rule.holds(facts)).collect();
+    let (mut applied, mut left_out) = (Vec::new(), Vec::new());
+    for (at, rule) in holding.iter().enumerate() {
+        applied.push(*rule);
         // Without the rule all was well: what people set, keys of another strategy say, has no place beside it, and wins.
-        let Ok(adapted) = finished(layers.tree(&applied), inputs) else {
-            applied.pop();
-            told.push(rule.left_out(facts));
-            continue;
-        };
-        told.extend(rule.told(facts, &profile, &adapted));
-        profile = adapted;
+        match finished(layers.tree(&applied), inputs) {
+            Ok(adapted) => profile = adapted,
+            Err(_) => {
+                applied.pop();
+                left_out.push(at);
+            }
+        }
     }
+    // What a later rule sets anew is its choice: a value that is gone again tells nobody anything.
+    let told = holding
+        .iter()
+        .enumerate()
+        .filter_map(|(at, rule)| match left_out.contains(&at) {
+            true => Some(rule.left_out(facts)),
+            false => {
+                let later: Vec<&Rule> = (at + 1..holding.len())
+                    .filter(|later| !left_out.contains(later))
+                    .map(|later| holding[later])
+                    .collect();
+                rule.told(facts, &later, &first, &profile)
+            }
+        });
+    let told = told.collect();
     Ok((profile, told))
 }
 
@@ -212,6 +229,28 @@ fn keys_named(name: &str) -> Vec<String> {
 pub fn extended_profile(file: &Path) -> Result<Option<String>, ConfigError> {
     let node = read_file(file)?;
     Ok(extends(&node)?.and_then(|(base, _)| base.strip_prefix("profiles/").map(str::to_owned)))
+}
+
+/// What a memory profile says of budgets and the device, as settings of the command line by this flag: a run that goes on has all
+/// settings of its own, and these may change.
+///
+/// # Errors
+/// When there is no such profile, or its file cannot be read.
+pub fn budgets_of(profile: &str, flag: &str) -> Result<Vec<Override>, ConfigError> {
+    let node = named("profile", profile, &PROFILES)?;
+    let sections = ["memory", "device"]
+        .into_iter()
+        .filter_map(|name| Some((name, node.get(name)?)));
+    let mut budgets = Vec::new();
+    for (section, node) in sections {
+        let Value::Map(entries) = &node.value else { continue };
+        budgets.extend(entries.iter().map(|entry| Override {
+            key: format!("{section}.{}", entry.key),
+            value: entry.node.value.plain(),
+            flag: flag.to_owned(),
+        }));
+    }
+    Ok(budgets)
 }
 
 /// YAML of a resolved profile, the content of `config.resolved.yaml`.

@@ -230,6 +230,15 @@ fn keys(file: &PathFile) -> Result<(Vec<Key>, f64), String> {
 }
 
 fn key(keyframe: &Keyframe, file: &PathFile, time: f64) -> Result<Key, String> {
+    for [fov_x, fov_y, ..] in [keyframe.lens(), file.lens()] {
+        for (name, angle) in [("fov_x", fov_x), ("fov_y", fov_y)] {
+            if let Some(angle) = angle.filter(|angle| !(*angle > 0.0 && *angle < 180.0)) {
+                return Err(format!(
+                    "`{name}` is {angle}; a field of view must be above 0 and below 180 degrees"
+                ));
+            }
+        }
+    }
     let lens = lens(keyframe.lens(), file.size)
         .or_else(|| lens(file.lens(), file.size))
         .ok_or("no lens; give `fov_x`, `fov_y`, or `fx` and `fy`, to the keyframe or to the path")?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use kiln_blocks::Rect;
 use kiln_blocks::merge::{Frame, MergeError, Model, Options, Survey};
 
-use super::folder::{PROJECT, ProjectFolder, digest, evaluation_path, merged_path, read_record};
+use super::folder::{BLOCKS, DONE, PROJECT, ProjectFolder, digest, evaluation_path, merged_path, read_record};
 use super::lock::FolderLock;
 use super::records::{FileRecord, MergedBlock, MergedBorder, MergedChunk, MergedIndex, VERSION};
 use super::{BlockFolder, Done, ProjectError};
@@ -40,6 +40,21 @@ pub struct MergeReport {
 #[must_use]
 pub fn index_path(model: &Path) -> PathBuf {
     model.with_extension("index.json")
+}
+
+/// Names of blocks that were trained again after the model of a project was merged, or are being trained again; none where there is
+/// no merged model with an index.
+#[must_use]
+pub fn trained_since(project: &Path) -> Vec<String> {
+    let Ok(index) = read_record::<MergedIndex>(&index_path(&merged_path(project))) else {
+        return Vec::new();
+    };
+    let is_merged = |block: &MergedBlock| {
+        let done = read_record::<Done>(&project.join(BLOCKS).join(&block.name).join(DONE));
+        done.is_ok_and(|done| done.model.sha256 == block.sha256)
+    };
+    let others = index.blocks.into_iter().filter(|block| !is_merged(block));
+    others.map(|block| block.name).collect()
 }
 
 /// Merges; `stop` is asked time and again whether to end, and then leaves everything as it was.
@@ -244,5 +259,38 @@ fn of_merge(error: MergeError) -> ProjectError {
     match error {
         MergeError::Write { path, source } => ExportError::new(&path, source).into(),
         other => ProjectError::Merge(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::scratch::Scratch;
+
+    #[test]
+    fn blocks_trained_after_the_merge_are_named() {
+        let scratch = Scratch::new();
+        let block =
+            |name: &str| serde_json::json!({ "name": name, "sha256": format!("{name} 1"), "trained": 9, "kept": 5 });
+        let index = serde_json::json!({
+            "version": VERSION, "model": { "name": "point_cloud.ply", "sha256": "" }, "bytes": 0, "gaussians": 10, "project": "",
+            "blocks": [block("b0000"), block("b0001"), block("b0002")], "borders": [], "chunks": []
+        });
+        let done = |name: &str, sha256: &str| {
+            let done = serde_json::json!({
+                "version": VERSION, "block": "", "typed": [], "model": { "name": "model.ply", "sha256": sha256 }, "gaussians": 9,
+                "iterations": 1, "test_psnr": null, "seconds": 1.0, "device": ""
+            });
+            scratch.write(&format!("blocks/{name}/done.json"), done.to_string());
+        };
+        assert!(trained_since(scratch.path()).is_empty(), "nothing was merged");
+        scratch.write("merged/point_cloud.index.json", index.to_string());
+        for name in ["b0000", "b0001", "b0002"] {
+            done(name, &format!("{name} 1"));
+        }
+        assert!(trained_since(scratch.path()).is_empty());
+        done("b0001", "b0001 2");
+        let _ = fs::remove_file(scratch.path().join("blocks/b0002/done.json"));
+        assert_eq!(trained_since(scratch.path()), ["b0001", "b0002"]);
     }
 }

@@ -25,11 +25,12 @@ pub use cut::{Cutting, ToCut, half_names};
 pub use error::ProjectError;
 pub use folder::{BLOCKS, BlockFolder, DONE, PROJECT, ProjectFolder, evaluation_path, merged_path};
 pub use lock::FolderLock;
-pub use merge::{MergeReport, MergeRequest, index_path, merge};
+pub use merge::{MergeReport, MergeRequest, index_path, merge, trained_since};
 pub use records::{
     Area, BlockEntry, BlockRecord, Done, FileRecord, Ground, InputFile, MergedBlock, MergedBorder, MergedChunk,
     MergedIndex, Photo, PlanRecord, ProjectRecord, SceneRecord, SettingsRecord, SplitOptions, TypedSetting, VERSION,
 };
 pub use split::{Capacity, Cut, Survey};
+pub(crate) use status::last_step;
 pub use status::{BlockState, BlockStatus, ProjectStatus, project_status};
 pub use write::{Draft, block_name, prepare, scene_record, settings_record};

@@ -3,6 +3,8 @@
 //! Owns the decisions and writes nothing. Photos belong to blocks by the points they are known to show; demand follows the same
 //! points; a block is asked about until whoever plans it says that it fits.
 
+use std::collections::BTreeSet;
+
 use kiln_blocks::cut::{self, Block, CutError, Verdict};
 use kiln_blocks::views::{MOSTLY, assign, share};
 use kiln_blocks::{Grid, Ground, Heights, Rect, SIDE_CELLS};
@@ -317,6 +319,28 @@ impl Survey {
     fn part(&self, scene: &SceneIndex, views: &[usize], wide: &Rect) -> SceneIndex {
         let flat = |place: [f32; 3]| self.ground.flat(place.map(f64::from));
         scene.part(views, |place| wide.contains(flat(place)))
+    }
+
+    /// The scene as the run of a block of `cut` sees it: its views, and the points of core and margin.
+    #[must_use]
+    pub fn scene_of(&self, scene: &SceneIndex, cut: &Cut, at: usize) -> SceneIndex {
+        let names =
+            |lists: &[Vec<String>]| -> BTreeSet<String> { lists.get(at).into_iter().flatten().cloned().collect() };
+        let (train, test) = (names(&cut.train), names(&cut.test));
+        let numbers = scene.train.iter().enumerate();
+        let views: Vec<usize> = numbers
+            .filter(|(_, view)| train.contains(&view.name))
+            .map(|(at, _)| at)
+            .collect();
+        let wide = cut.blocks.get(at).map_or(Rect::PLANE, Block::wide);
+        let mut part = self.part(scene, &views, &wide);
+        part.test = scene
+            .test
+            .iter()
+            .filter(|view| test.contains(&view.name))
+            .cloned()
+            .collect();
+        part
     }
 
     /// Blocks with their views.

@@ -152,7 +152,7 @@ fn block_status(block: &BlockFolder) -> Result<BlockStatus, ProjectError> {
 }
 
 /// The last step that a file of metrics tells of.
-fn last_step(path: &Path) -> Option<TrainRow> {
+pub(crate) fn last_step(path: &Path) -> Option<TrainRow> {
     let mut file = File::open(path).ok()?;
     let size = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL_BYTES))).ok()?;

@@ -365,6 +365,9 @@ pub enum Event {
         best_it: u32,
         /// Evaluations since then.
         evaluations: u32,
+        /// What an evaluation must be better by to count, in the unit of the metric; 0 in runs of older versions.
+        #[serde(default)]
+        min_delta: f64,
     },
     /// Training goes on from a checkpoint.
     Resume {
@@ -432,7 +435,7 @@ pub enum Event {
         /// Its words.
         message: String,
     },
-    /// What was chosen for the scene where the settings leave it open.
+    /// What was chosen for the scene where the settings leave it open, and how the scene is read.
     Chosen {
         /// For people.
         message: String,

@@ -50,6 +50,7 @@ impl Stagnation {
             best: self.best.map(|(_, value)| value),
             best_it: self.best.map_or(0, |(it, _)| it),
             evaluations: self.since,
+            min_delta,
         })
     }
 }
@@ -105,10 +106,12 @@ mod tests {
             best: Some(21.0),
             best_it: 200,
             evaluations: 2,
+            min_delta: 0.1,
         };
         assert_eq!(
             event.to_string(),
-            "stopping early: psnr was best at iteration 200 (21.0000) and 2 evaluations since were no better"
+            "stopping early: psnr was best at iteration 200 (21.0000) and 2 evaluations since were no better by more than 0.1 \
+             (`schedule.early_stop.min_delta`)"
         );
         assert_eq!(ends(options, &[20.0, 21.0, 21.05, 21.08, 30.0]), Some((400, event)));
         // A gain in between starts the count again; small steps add up from the best, not from the last.

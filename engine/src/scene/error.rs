@@ -6,8 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::resolution::MIN_WIDTH_PX;
+
 /// Missing images, or cameras, that a message lists one by one.
 pub(super) const SHOWN: usize = 3;
+/// Images of another shape that a message lists.
+const SHOWN_ODD: usize = 5;
 
 /// Why a data set, or one of its images, cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -66,6 +70,14 @@ pub enum SceneError {
     Film {
         /// The file.
         path: PathBuf,
+    },
+    /// A folder of a data set.
+    #[error("{} is a part of the data set {}, which holds photos and poses", path.display(), scene.display())]
+    PartOfScene {
+        /// Folder that was named.
+        path: PathBuf,
+        /// The data set.
+        scene: PathBuf,
     },
     /// A folder of data sets.
     #[error("{} is not a data set, but a folder of data sets: {scenes}", root.display())]
@@ -190,6 +202,20 @@ pub enum SceneError {
         /// The shared id or name.
         id: String,
     },
+    /// A list of held-out views that is not there.
+    #[error("{}", match *asked_zero {
+        true => format!(
+            "0 holds out the views that {} names, and there is no such file",
+            path.display()
+        ),
+        false => format!("{}, which is to name the held-out views, is not there", path.display()),
+    })]
+    HoldOutList {
+        /// Where it would be.
+        path: PathBuf,
+        /// It is the list that 0 stands for.
+        asked_zero: bool,
+    },
     /// No view is left to train on.
     #[error("{} leaves no training view: {why}", path.display())]
     NoViews {
@@ -200,8 +226,8 @@ pub enum SceneError {
     },
     /// An image has another shape than the camera that took it.
     #[error(
-        "{} is {width}x{height}, but its camera is {camera_width}x{camera_height}, which is another aspect ratio; \
-         use the images the model was made from, or a uniformly scaled copy", path.display()
+        "{} is {width}x{height}, but its camera is {camera_width}x{camera_height}, which is another aspect ratio{}; \
+         use the images the model was made from, or a uniformly scaled copy", path.display(), and_others(all, "photos")
     )]
     SizeMismatch {
         /// The image.
@@ -214,11 +240,14 @@ pub enum SceneError {
         camera_width: u64,
         /// The camera's height in pixels.
         camera_height: u64,
+        /// Names of all images of which that is so; empty where they were not looked for.
+        all: Vec<String>,
     },
     /// A mask has another shape than its image.
     #[error(
-        "the mask {} is {}x{}, but its image {} is {}x{}, which is another aspect ratio; \
-         make the mask at the size of the image", mask.display(), mask_px.0, mask_px.1, image.display(), image_px.0, image_px.1
+        "the mask {} is {}x{}, but its image {} is {}x{}, which is another aspect ratio{}; \
+         make the mask at the size of the image",
+        mask.display(), mask_px.0, mask_px.1, image.display(), image_px.0, image_px.1, and_others(all, "masks")
     )]
     MaskSize {
         /// The mask.
@@ -229,6 +258,8 @@ pub enum SceneError {
         image: PathBuf,
         /// Its width and height in pixels.
         image_px: (u32, u32),
+        /// Names of all images whose masks are so.
+        all: Vec<String>,
     },
     /// A mask that hides the whole image.
     #[error("every pixel of {} is masked; white must count", path.display())]
@@ -250,10 +281,17 @@ pub enum SceneError {
         looked_for: String,
     },
     /// Depth maps were asked for and there are none.
-    #[error(
-        "no depth map in {} belongs to any of the {images} training photos; looked for {looked_for}; name another folder \
-         (dataset.depths)", folder.display()
-    )]
+    #[error("{}", match folder.is_dir() {
+        true => format!(
+            "no depth map in {} belongs to any of the {images} training photos; looked for {looked_for}; name another folder \
+             (dataset.depths)",
+            folder.display()
+        ),
+        false => format!(
+            "there is no folder {}, which depth maps are to come from; name another folder (dataset.depths)",
+            folder.display()
+        ),
+    })]
     NoDepths {
         /// The folder.
         folder: PathBuf,
@@ -280,7 +318,8 @@ pub enum SceneError {
     },
     /// A resolution setting without a meaning.
     #[error(
-        "resolution {0} means nothing; use -1 (at most 1600 px wide), a divisor 1, 2, 4, 8, 16, 32, 64, or a width"
+        "resolution {}; 1, 2, 4, 8, 16, 32 and 64 are divisors, any other number is a width in pixels, 16 or more, and \
+         -1 is at most 1600 px wide", meaning(*.0)
     )]
     Resolution(i64),
     /// A view that the scene does not have.
@@ -321,6 +360,32 @@ impl SceneError {
             remedy,
         }
     }
+}
+
+/// What a number that is no resolution would stand for.
+fn meaning(number: i64) -> String {
+    match number {
+        1..MIN_WIDTH_PX => format!("{number} is a width of {number} px"),
+        _ => format!("{number} means nothing"),
+    }
+}
+
+/// How many images something is so of, with the first few of them; nothing for a single one.
+fn and_others(all: &[String], what: &str) -> String {
+    if all.len() < 2 {
+        return String::new();
+    }
+    let shown = all
+        .iter()
+        .take(SHOWN_ODD)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let more = match all.len().saturating_sub(SHOWN_ODD) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(", as with {} {what}: {shown}{more}", all.len())
 }
 
 /// The first few names, and how many more there are.

@@ -4,13 +4,15 @@
 //! split. Images that are listed but not there are left out and counted, and so are those that cannot be decoded; when none is left, that is
 //! an error.
 
+mod notices;
 mod sets;
 
 use std::path::{Path, PathBuf};
 
+use notices::{Unreadable, crop_notices, odd_sizes};
 use sets::{Sets, hold_out_named};
 
-use super::error::{SHOWN, listed};
+use super::error::listed;
 use super::fence::Fence;
 use super::formats::lens::Lens;
 use super::formats::pairing::Pairing;
@@ -30,12 +32,8 @@ const IMAGES: &str = "images";
 const INPUT: &str = "input";
 /// Divisors that ready-made image folders come in.
 const READY_MADE: [u32; 3] = [2, 4, 8];
-/// What is read, for messages on files that cannot be.
-const READ: &str = "PNG, JPEG, WebP, TIFF and EXR are read, save or copy them again";
 /// Most entries of a scene's folder that are searched for images.
 const MOST_FOLDERS: usize = 1000;
-/// Training images narrower than this draw a warning, pixels.
-const TINY_WIDTH_PX: u32 = 32;
 
 /// Reads the data set in `root`.
 pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
@@ -95,6 +93,10 @@ fn detect(root: &Path) -> Result<Found, SceneError> {
             return Ok(found);
         }
         looked_for.push(marker);
+    }
+    // A part of a data set is none, though a model may lie right in it.
+    if let Some(error) = unknown::sparse_of_scene(root) {
+        return Err(error);
     }
     if let Some((folder, notice)) = colmap::find_elsewhere(root) {
         return Ok(Found::Colmap(folder, Some(notice)));
@@ -302,7 +304,8 @@ impl Loader<'_> {
         let mut paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
         let headers = self.headers(&mut paths)?;
         let count = posed.len();
-        let (mut views, mut missing, mut undecodable) = (Vec::with_capacity(count), Vec::new(), Vec::new());
+        let (mut views, mut missing, mut odd) = (Vec::with_capacity(count), Vec::new(), Vec::new());
+        let mut undecodable = Unreadable::default();
         for ((posed, path), header) in posed.into_iter().zip(paths).zip(headers) {
             let header = match header {
                 Ok(Some(header)) => header,
@@ -311,26 +314,35 @@ impl Loader<'_> {
                     continue;
                 }
                 Err(error) => {
-                    undecodable.push((posed.name, error.short()));
+                    undecodable.push(posed.name, &error);
                     continue;
                 }
             };
-            let lens = posed.lens;
-            let view = View::new(posed, path, header, alpha, &mut self.planner)?;
+            let (lens, name) = (posed.lens, posed.name.clone());
+            let view = match View::new(posed, path, header, alpha, &mut self.planner) {
+                Err(error @ SceneError::SizeMismatch { .. }) => {
+                    odd.push((name, error));
+                    continue;
+                }
+                view => view?,
+            };
             self.count_camera(lens, &view);
             views.push(view);
         }
         missing.sort();
         undecodable.sort();
-        let told: Vec<String> = undecodable
-            .iter()
-            .map(|(name, why)| format!("{name} ({why})"))
-            .collect();
+        if let Some(error) = all_odd(odd) {
+            return Err(error);
+        }
         if views.is_empty() {
             let path = listed_in.to_owned();
-            let why = match &told[..] {
-                [] => self.why_empty(folder, count, &missing),
-                told => format!("none of its {count} images can be decoded: {}; {READ}", listed(told)),
+            let why = match undecodable.is_empty() {
+                true => self.why_empty(folder, count, &missing),
+                false => format!(
+                    "none of its {count} images can be {}: {}",
+                    undecodable.what(),
+                    undecodable.told()
+                ),
             };
             return Err(SceneError::NoViews { path, why });
         }
@@ -342,15 +354,16 @@ impl Loader<'_> {
                 listed(&missing)
             ));
         }
-        if !told.is_empty() {
+        if !undecodable.is_empty() {
             self.warnings.push(format!(
-                "{} of {count} images in {} cannot be decoded and are left out: {}; {READ}",
-                told.len(),
+                "{} of {count} images in {} cannot be {} and are left out: {}",
+                undecodable.len(),
                 folder.display(),
-                listed(&told)
+                undecodable.what(),
+                undecodable.told()
             ));
         }
-        self.undecodable.extend(undecodable.into_iter().map(|(name, _)| name));
+        self.undecodable.extend(undecodable.names());
         self.missing.extend(missing);
         split::sort(&mut views);
         if let Some(pair) = views.windows(2).find(|pair| pair[0].name == pair[1].name) {
@@ -451,13 +464,7 @@ impl Loader<'_> {
         }
         let test = views.split_off(trained);
         let mut train = views;
-        if let Some(view) = train.iter().find(|view| view.camera.width_px < TINY_WIDTH_PX) {
-            let (width, height) = (view.camera.width_px, view.camera.height_px);
-            self.warnings.push(format!(
-                "{} is trained at only {width}x{height} pixels; is the resolution meant?",
-                view.name
-            ));
-        }
+        self.warnings.extend(odd_sizes(&train, self.resolution));
         let mut extent = split::camera_extent(&train);
         if extent <= 0.0 {
             extent = split::point_extent(&train, &points);
@@ -524,6 +531,17 @@ impl Loader<'_> {
     }
 }
 
+/// The error of photos that have another shape than their cameras: that of the first, with the names of all.
+fn all_odd(mut odd: Vec<(String, SceneError)>) -> Option<SceneError> {
+    odd.sort_by(|a, b| a.0.cmp(&b.0));
+    let names = odd.iter().map(|(name, _)| name.clone()).collect();
+    let (_, mut error) = odd.into_iter().next()?;
+    if let SceneError::SizeMismatch { all, .. } = &mut error {
+        *all = names;
+    }
+    Some(error)
+}
+
 /// True for a photo that is there, under its own ending or another.
 fn is_there(path: &Path) -> bool {
     path.is_file() || Pairing::default().find(path).is_some()
@@ -537,39 +555,6 @@ fn is_divided(lens: &Lens, header: Header, divisor: u32) -> bool {
     };
     let fits = |[width, height]: [u64; 2]| near(width, header.width) && near(height, header.height);
     lens.size.is_some_and(|size| fits(size) || fits([size[1], size[0]]))
-}
-
-/// What undistortion did to each camera, and in short to those after the first few.
-fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
-    let mut lossy: Vec<(&CameraUse, f64)> = cameras.iter().filter_map(|c| Some((c, c.lost?))).collect();
-    lossy.sort_by_key(|(camera, _)| std::cmp::Reverse(camera.images));
-    let mut notices: Vec<String> = lossy
-        .iter()
-        .take(SHOWN)
-        .map(|(camera, lost)| {
-            let images = if camera.images == 1 { "image" } else { "images" };
-            format!(
-                "camera {} {}x{} ({} {images}): undistorted to {}x{}, {:.1} % of a picture are lost at the edges",
-                camera.model,
-                camera.file_px.0,
-                camera.file_px.1,
-                camera.images,
-                camera.source_px.0,
-                camera.source_px.1,
-                100.0 * lost
-            )
-        })
-        .collect();
-    let rest = lossy.get(SHOWN..).unwrap_or_default();
-    if !rest.is_empty() {
-        let most = rest.iter().map(|(_, lost)| *lost).fold(0.0, f64::max);
-        notices.push(format!(
-            "{} more cameras: undistorted, at most {:.1} % of a picture are lost at the edges",
-            rest.len(),
-            100.0 * most
-        ));
-    }
-    notices
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub(super) fn attach(
     let mut sizes = headers
         .into_iter()
         .map(|header| header.map(|header| (header.width, header.height)));
-    let mut without = Vec::new();
+    let (mut without, mut odd) = (Vec::new(), Vec::new());
     for (view, path) in views.iter_mut().zip(found) {
         let Some((path, Some(size_px))) = path.map(|path| (path, sizes.next().flatten())) else {
             without.push(view.name.clone());
@@ -77,14 +77,21 @@ pub(super) fn attach(
         // a mask lies over the stored picture: it is turned and undistorted with it
         let image_px = view.upright.file_px;
         if !is_scaled_copy(wide(size_px), wide(image_px)) {
-            return Err(SceneError::MaskSize {
-                mask: path,
-                mask_px: size_px,
-                image: view.image_path.clone(),
-                image_px,
-            });
+            odd.push((view.name.clone(), path, size_px, view.image_path.clone(), image_px));
+            continue;
         }
         view.mask = Some(MaskFile { path, size_px });
+    }
+    odd.sort();
+    let all = odd.iter().map(|(name, ..)| name.clone()).collect();
+    if let Some((_, mask, mask_px, image, image_px)) = odd.into_iter().next() {
+        return Err(SceneError::MaskSize {
+            mask,
+            mask_px,
+            image,
+            image_px,
+            all,
+        });
     }
     if !without.is_empty() {
         warnings.push(format!(

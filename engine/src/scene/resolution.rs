@@ -11,6 +11,9 @@ const AUTO_WIDTH_PX: f64 = 1600.0;
 /// Largest side any image may have, pixels; also the largest a JPEG can have.
 pub(crate) const MAX_SIDE_PX: u32 = 65_535;
 
+/// Narrowest width that may be asked for, pixels: a number below it was meant as a divisor.
+pub(super) const MIN_WIDTH_PX: i64 = 16;
+
 /// How image sizes follow from the sizes of the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolution {
@@ -27,12 +30,12 @@ impl Resolution {
     /// Reads the conventional number: -1, a divisor among 1, 2, 4, 8, 16, 32, 64, or a width in pixels.
     ///
     /// # Errors
-    /// [`SceneError::Resolution`] for 0, other negative numbers and widths beyond 65 535.
+    /// [`SceneError::Resolution`] for 0, other negative numbers, and widths below 16 or beyond 65 535.
     pub fn from_number(number: i64) -> Result<Self, SceneError> {
         match u32::try_from(number) {
             Err(_) if number == -1 => Ok(Self::Auto),
             Ok(divisor @ (1 | 2 | 4 | 8 | 16 | 32 | 64)) => Ok(Self::Divide(divisor)),
-            Ok(width) if (1..=MAX_SIDE_PX).contains(&width) => Ok(Self::Width(width)),
+            Ok(width) if number >= MIN_WIDTH_PX && width <= MAX_SIDE_PX => Ok(Self::Width(width)),
             _ => Err(SceneError::Resolution(number)),
         }
     }
@@ -88,9 +91,15 @@ mod tests {
 
     #[test]
     fn numbers_without_a_meaning_are_refused() {
-        for number in [0, -2, i64::MIN, i64::MAX, 65_536] {
+        for number in [0, -2, 3, 15, i64::MIN, i64::MAX, 65_536] {
             assert!(matches!(Resolution::from_number(number), Err(SceneError::Resolution(n)) if n == number));
         }
         assert_eq!(Resolution::from_number(1000).unwrap(), Resolution::Width(1000));
+        assert_eq!(Resolution::from_number(17).unwrap(), Resolution::Width(17));
+        assert_eq!(
+            SceneError::Resolution(3).to_string(),
+            "resolution 3 is a width of 3 px; 1, 2, 4, 8, 16, 32 and 64 are divisors, any other number is a width in pixels, 16 \
+             or more, and -1 is at most 1600 px wide"
+        );
     }
 }

@@ -104,7 +104,7 @@ fn other_modes_and_degrees_are_refused_and_higher_degrees_may_be_dropped() {
         let other = if mode == "half" { "compact" } else { "half" };
         refused(
             &stored(other),
-            &format!("`memory.storage` {mode}, the profile asks for {other}"),
+            &format!("`memory.storage` {mode}, and {other} is asked for"),
         );
 
         // Without the higher degrees the rest goes on: the same Gaussians, colours as they were.
@@ -132,7 +132,7 @@ fn other_modes_and_degrees_are_refused_and_higher_degrees_may_be_dropped() {
         assert!(
             error
                 .to_string()
-                .contains("the profile asks for 3; there is nothing to fill"),
+                .contains("and 3 is asked for; there is nothing to fill"),
             "{error}"
         );
     }

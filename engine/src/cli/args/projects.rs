@@ -8,6 +8,7 @@ use super::SettingsArgs;
 use crate::project::SplitOptions;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("output", |output| output.value_name("PROJECT").help("Project folder [run.output]")))]
 pub(in crate::cli) struct SplitArgs {
     #[command(flatten)]
     pub(in crate::cli) settings: SettingsArgs,
@@ -29,7 +30,7 @@ pub(in crate::cli) struct SplitArgs {
     /// What is up; without it as the photos say
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = direction)]
     pub(in crate::cli) up: Option<[f64; 3]>,
-    /// Print the blocks and their plans, and write nothing
+    /// Print the blocks and their plans, and write nothing; no `-o` is needed
     #[arg(long)]
     pub(in crate::cli) plan_only: bool,
     /// Print the project as JSON
@@ -42,7 +43,7 @@ pub(in crate::cli) struct MergeArgs {
     /// Project folder
     #[arg(value_name = "PROJECT")]
     pub(in crate::cli) project: PathBuf,
-    /// File of the merged model; without it PROJECT/merged/point_cloud.ply
+    /// PLY file of the merged model; without it PROJECT/merged/point_cloud.ply
     #[arg(short, long, alias = "out", value_name = "FILE")]
     pub(in crate::cli) output: Option<PathBuf>,
     /// Host memory to use at most, MiB

@@ -15,6 +15,9 @@ const MODEL_KEYS: [&str; 6] = [
     "mip.kernel_size",
 ];
 
+/// The flag of one of these keys that says something of training steps alone.
+const TRAINING: &str = "random-background";
+
 /// Settings of the flags of `train` and `plan`, in the order of the table.
 #[derive(Debug)]
 pub(in crate::cli) struct SettingFlags(pub(in crate::cli) Vec<Override>);
@@ -31,7 +34,8 @@ macro_rules! flags {
     ($name:ident, $table:expr, $wanted:expr) => {
         impl Args for $name {
             fn augment_args(command: Command) -> Command {
-                command.args($table.iter().filter($wanted).map(|flag| argument(flag, $table)))
+                let flags: Vec<&Flag> = $table.iter().filter($wanted).collect();
+                command.args(flags.iter().map(|flag| argument(flag, &flags)))
             }
 
             fn augment_args_for_update(command: Command) -> Command {
@@ -59,18 +63,19 @@ macro_rules! flags {
 }
 
 flags!(SettingFlags, SETTINGS, |_| true);
-flags!(ModelFlags, SETTINGS, |flag| MODEL_KEYS.contains(&flag.key));
+flags!(ModelFlags, SETTINGS, |flag| MODEL_KEYS.contains(&flag.key)
+    && flag.name() != TRAINING);
 flags!(DeviceFlags, DEVICE, |_| true);
 
-/// A flag of `table` for the parser. It excludes others of the same key.
-fn argument(flag: &Flag, table: &[Flag]) -> Arg {
+/// A flag for the parser. It excludes others of the same key among the flags of the command.
+fn argument(flag: &Flag, flags: &[&Flag]) -> Arg {
     let mut shorts = flag.shorts();
     let aliases = flag.longs().skip(1).map(str::to_owned);
     let underscored = flag
         .longs()
         .filter(|name| name.contains('-'))
         .map(|name| name.replace('-', "_"));
-    let rivals = table
+    let rivals = flags
         .iter()
         .filter(|other| other.key == flag.key && other.name() != flag.name() && !agree(flag, other));
     let mut argument = Arg::new(flag.name())
@@ -78,7 +83,7 @@ fn argument(flag: &Flag, table: &[Flag]) -> Arg {
         .aliases(aliases.chain(underscored))
         .help(format!("{} [{}]", flag.help, flag.key))
         .hide(flag.hidden)
-        .conflicts_with_all(rivals.map(Flag::name));
+        .conflicts_with_all(rivals.map(|other| other.name()));
     if let Some(letter) = shorts.next() {
         argument = argument.short(letter).short_aliases(shorts);
     }

@@ -84,8 +84,8 @@ const SETTINGS: &[Flag] = &[
     flag(
         &["init-model"],
         "init",
-        One("FILE", init_model),
-        "Start from a trained model (PLY, compressed PLY, SPZ, SOG, GLB)",
+        One("RUN|FILE", init_model),
+        "Start from a trained model: the last one of a run, or a file (PLY, compressed PLY, SPZ, SOG, GLB)",
     ),
     flag(
         &["init-mesh"],
@@ -97,7 +97,7 @@ const SETTINGS: &[Flag] = &[
         &["resolution", "r", "data-factor"],
         "dataset.resolution",
         One("N", whole::<i32>),
-        "-1: at most 1600 pixels wide; 1, 2, 4, ... 64: a divisor; else the width",
+        "1, 2, 4, 8, ... 64 are divisors, any other number is a width in pixels (16 or more); -1: at most 1600 pixels wide",
     ),
     flag(
         &["eval"],
@@ -109,7 +109,7 @@ const SETTINGS: &[Flag] = &[
         &["hold-out", "llffhold", "test-every"],
         "dataset.hold_out",
         One("N|FILE", hold_out),
-        "Hold out every Nth view, or those that a file names, one a line",
+        "Hold out every Nth view (N from 2), or those that a file names, one a line; 0 is the file sparse/0/test.txt of the scene",
     ),
     flag(&["no-eval"], "dataset.hold_out", Switch("false"), "Train on all views"),
     flag(

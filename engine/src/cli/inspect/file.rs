@@ -5,8 +5,15 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Description, mib, pretty};
-use crate::export::{FileError, FileSummary, summarize_file};
+use super::super::Failure;
+use super::super::named::SOG_INDICES;
+use super::run::size;
+use super::{Description, boxed, mib, pretty};
+use crate::export::{FileSummary, PlyError, RenderMode, read_model, summarize_file};
+use crate::run::RunError;
+
+/// Folders that levels of detail lie deep at most.
+const DEPTH: u32 = 4;
 
 /// What a file says of itself.
 #[derive(Debug, Serialize)]
@@ -18,12 +25,45 @@ pub(super) struct FileDescription {
 
 impl FileDescription {
     /// `None` when the file is none for viewers.
-    pub(super) fn of(path: &Path) -> Result<Option<Self>, FileError> {
-        Ok(summarize_file(path)?.map(|summary| Self {
+    pub(super) fn of(path: &Path) -> Result<Option<Self>, Box<dyn Failure>> {
+        let is_index = SOG_INDICES.iter().any(|name| path.ends_with(name));
+        let summary = match is_index {
+            true => Some(of_folder(path).map_err(|error| boxed(RunError::from(error)))?),
+            false => summarize_file(path).map_err(boxed)?,
+        };
+        Ok(summary.map(|summary| Self {
             path: path.display().to_string(),
             summary,
         }))
     }
+}
+
+/// Reads the Gaussians that an index in a folder of SOG images names, of levels of detail the finest.
+fn of_folder(index: &Path) -> Result<FileSummary, PlyError> {
+    let (model, comments) = read_model(index)?;
+    let mut bounds: Option<[[f32; 3]; 2]> = None;
+    for mean in &model.means {
+        let [low, high] = bounds.get_or_insert([*mean; 2]);
+        for axis in 0..3 {
+            low[axis] = low[axis].min(mean[axis]);
+            high[axis] = high[axis].max(mean[axis]);
+        }
+    }
+    let folder = index.parent().unwrap_or_else(|| Path::new(""));
+    Ok(FileSummary {
+        format: if index.ends_with(SOG_INDICES[0]) {
+            "streamed SOG, finest level"
+        } else {
+            "SOG in a folder"
+        },
+        version: None,
+        bytes: size(folder, DEPTH),
+        gaussians: model.len() as u64,
+        sh_degree: model.sh_degree,
+        antialiased: comments.render_mode.map(|mode| mode == RenderMode::Mip),
+        position_step: None,
+        bounds,
+    })
 }
 
 impl Description for FileDescription {

@@ -8,6 +8,7 @@ mod scene;
 use std::io::{self, Write};
 
 use super::exit::unprinted;
+use super::named::{is_of_triangles, other_than_a_model};
 use super::request::Inspect;
 use super::{Exit, Failure, UsageError};
 use crate::plan::list_devices;
@@ -19,8 +20,12 @@ use crate::record::run_folder::record_path;
 /// When it cannot be read, or `out` cannot be written.
 pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let target = request.target.as_path();
+    let other = || other_than_a_model("inspect", target).map(boxed);
     let found: Box<dyn Description> = if target.is_file() {
-        match file::FileDescription::of(target).map_err(boxed)? {
+        if let Some(error) = other().or_else(|| is_of_triangles(target, target).map(boxed)) {
+            return Err(error);
+        }
+        match file::FileDescription::of(target)? {
             Some(file) => Box::new(file),
             None => Box::new(ply::PlyDescription::of(target).map_err(boxed)?),
         }
@@ -28,7 +33,8 @@ pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failu
         Box::new(run::RunDescription::of(target).map_err(boxed)?)
     } else if target.exists() {
         let profile = request.settings.preliminary().map_err(boxed)?;
-        let scene = scene::SceneDescription::of(target, &profile).map_err(boxed)?;
+        let scene = scene::SceneDescription::of(target, &profile);
+        let scene = scene.map_err(|error| other().unwrap_or_else(|| boxed(error)))?;
         // Without a driver nothing is known of the card that the scene is for.
         Box::new(scene.on(&list_devices().unwrap_or_default()))
     } else {

@@ -9,16 +9,18 @@ use super::super::eval::{plain, print_low_views};
 use super::{Description, count, mib, pretty};
 use crate::config::{Inputs, Profile, resolve};
 use crate::eval::{EvalFile, NamedView};
+use crate::project::last_step;
 use crate::record::run_folder::{
-    Environment, RunFolderError, RunRecord, SetRecord, checkpoints_path, config_path, environment_path, is_written_to,
-    record_path,
+    Environment, PlyKind, RunFolderError, RunRecord, SetRecord, Status, checkpoints_path, config_path,
+    environment_path, is_written_to, record_path,
 };
+use crate::record::sinks::METRICS_FILE;
 
 /// What a run folder holds.
 #[derive(Debug, Serialize)]
 pub(super) struct RunDescription {
     folder: String,
-    /// The index as it is.
+    /// The index as it is; of a run under way with the iteration that it is at.
     record: RunRecord,
     /// Device and driver; null when `env.json` cannot be read.
     device: Option<String>,
@@ -45,6 +47,10 @@ impl RunDescription {
     pub(super) fn of(root: &Path) -> Result<Self, RunFolderError> {
         let mut record = RunRecord::read(&record_path(root))?;
         let low_views = complete(&mut record, root);
+        let written_to = is_written_to(root);
+        if record.status == Status::Running && written_to != Some(false) {
+            keep_up(&mut record, &root.join(METRICS_FILE));
+        }
         let environment = Environment::read(&environment_path(root)).ok();
         let settings = resolve(&Inputs {
             file: Some(config_path(root)),
@@ -63,7 +69,7 @@ impl RunDescription {
             recipe: settings.ok().map(|profile| recipe(&profile)),
             low_views,
             checkpoints: names(&checkpoints_path(root)),
-            written_to: is_written_to(root),
+            written_to,
             bytes: size(root, 8),
             missing,
             damaged: damaged.collect(),
@@ -89,9 +95,25 @@ fn complete(record: &mut RunRecord, root: &Path) -> Vec<NamedView> {
     low_views
 }
 
+/// Takes how far a run is from its last step: its index is written again only when a model is saved.
+fn keep_up(record: &mut RunRecord, metrics: &Path) {
+    if let Some(row) = last_step(metrics) {
+        record.iterations.done = record.iterations.done.max(row.it);
+    }
+}
+
 /// One line on what is trained, how and for how long.
 fn recipe(profile: &Profile) -> String {
     let losses: Vec<&str> = profile.losses.iter().map(crate::plugins::Loss::kind).collect();
+    if profile.is_triangles() {
+        return format!(
+            "triangles with {}, SH degree {}, resolution {}, seed {}",
+            losses.join(" + "),
+            profile.model.sh_degree,
+            profile.dataset.resolution,
+            profile.train.seed
+        );
+    }
     let filter = if profile.mip.filter_3d { "with" } else { "without" };
     format!(
         "{} with {}, SH degree {}, 2D filter of {} px^2, {filter} 3D filter, resolution {}, seed {}",
@@ -116,7 +138,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Bytes of the files below a folder, links not followed.
-fn size(folder: &Path, depth: u32) -> u64 {
+pub(super) fn size(folder: &Path, depth: u32) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let of = |entry: std::fs::DirEntry| match entry.metadata() {
         Ok(found) if found.is_dir() && depth > 0 => size(&entry.path(), depth - 1),
@@ -168,9 +190,14 @@ impl Description for RunDescription {
         for ply in &run.plys {
             writeln!(
                 out,
-                "  {:<52} {:>9} Gaussians {:>12}",
+                "  {:<52} {:>9} {} {:>12}",
                 ply.path,
                 ply.gaussians,
+                if ply.kind == PlyKind::Triangles {
+                    "triangles"
+                } else {
+                    "Gaussians"
+                },
                 mib(ply.bytes)
             )?;
         }
@@ -276,6 +303,25 @@ mod tests {
         described.json(&mut out).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(json["record"]["scene"]["name"], "two-views");
+    }
+
+    #[test]
+    fn a_run_under_way_is_where_its_last_step_is() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/run");
+        let mut record = RunRecord::read(&record_path(&root)).unwrap();
+        record.iterations.done = 0;
+        record.plys[0].kind = PlyKind::Triangles;
+        let scratch = Scratch::new();
+        keep_up(&mut record, &scratch.path().join("metrics.jsonl"));
+        assert_eq!(record.iterations.done, 0, "no step yet");
+        keep_up(&mut record, &root.join("metrics.jsonl"));
+        assert_eq!(record.iterations.done, 40);
+        let mut described = RunDescription::of(&root).unwrap();
+        described.record = record;
+        let mut out = Vec::new();
+        described.print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(" triangles ") && text.contains(" Gaussians "), "{text}");
     }
 
     #[test]

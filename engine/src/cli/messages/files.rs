@@ -118,10 +118,15 @@ fn checkpoints() {
             path: file(),
             what: "`model.sh_degree` is 1 here and 3 there".to_owned(),
         },
+        CheckpointError::Over {
+            path: file(),
+            iteration: 2999,
+            asked: 100,
+        },
         CheckpointError::None(path("runs/a/checkpoints")),
     ];
     golden(
         "checkpoint",
-        complete!(CheckpointError, errors, [Read, Damaged, Format, Mismatch, None]),
+        complete!(CheckpointError, errors, [Read, Damaged, Format, Mismatch, Over, None]),
     );
 }

@@ -39,6 +39,10 @@ fn data_sets() {
         SceneError::Film {
             path: path("garden.mp4"),
         },
+        SceneError::PartOfScene {
+            path: path("garden/images"),
+            scene: path("garden"),
+        },
         SceneError::ScenesBelow {
             root: path("scenes"),
             first: path("scenes/chair"),
@@ -91,6 +95,14 @@ fn data_sets() {
             what: "image",
             id: "7".to_owned(),
         },
+        SceneError::HoldOutList {
+            path: path("garden/sparse/0/test.txt"),
+            asked_zero: true,
+        },
+        SceneError::HoldOutList {
+            path: path("garden/tests.txt"),
+            asked_zero: false,
+        },
         SceneError::NoViews {
             path: path("garden/images"),
             why: "none of the 40 images is there; look at the folder's name".to_owned(),
@@ -101,12 +113,22 @@ fn data_sets() {
             height: 1297,
             camera_width: 1297,
             camera_height: 840,
+            all: Vec::new(),
+        },
+        SceneError::SizeMismatch {
+            path: path("garden/images/1.jpg"),
+            width: 840,
+            height: 1297,
+            camera_width: 1297,
+            camera_height: 840,
+            all: (1..8).map(|n| format!("{n}.jpg")).collect(),
         },
         SceneError::MaskSize {
             mask: path("garden/masks/1.png"),
             mask_px: (640, 640),
             image: path("garden/images/1.jpg"),
             image_px: (1297, 840),
+            all: vec!["1.jpg".to_owned(), "2.jpg".to_owned()],
         },
         SceneError::AllMasked {
             path: path("garden/images/1.jpg"),
@@ -130,6 +152,7 @@ fn data_sets() {
             detail: "the file ends early".to_owned(),
         },
         SceneError::Resolution(0),
+        SceneError::Resolution(3),
         SceneError::NoSuchView("test", 9),
     ];
     let examples = complete!(
@@ -141,6 +164,7 @@ fn data_sets() {
             NoPoses,
             NotAFolder,
             Film,
+            PartOfScene,
             ScenesBelow,
             Truncated,
             Count,
@@ -151,6 +175,7 @@ fn data_sets() {
             LinkOut,
             UnsafeName,
             Duplicate,
+            HoldOutList,
             NoViews,
             SizeMismatch,
             MaskSize,

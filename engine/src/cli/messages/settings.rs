@@ -44,12 +44,22 @@ fn command_line() {
         UsageError::WriteNeedsRun {
             shown: "model.ply".to_owned(),
         },
+        UsageError::MergedIsPly {
+            output: path("city.spz"),
+            project: path("city-blocks"),
+        },
         UsageError::NothingThere {
             shown: "gaden".to_owned(),
+        },
+        UsageError::NotAModel {
+            path: path("runs"),
+            what: "a folder of runs: bonsai, garden".to_owned(),
+            instead: "name one of them, for example runs/bonsai".to_owned(),
         },
         UsageError::SceneMoved {
             path: path("/data/garden"),
             run: path("runs/garden"),
+            instead: "name its folder after the run: `kiln eval runs/garden SCENE`".to_owned(),
         },
         UsageError::Unread {
             command: "eval",
@@ -66,8 +76,20 @@ fn command_line() {
             stated: "mip, 0.1 px^2".to_owned(),
             key: "mip.kernel_size".to_owned(),
         },
+        UsageError::OutputIsScene { path: path("garden") },
+        UsageError::NoSceneOfModel {
+            instead: "name its folder after the model: `kiln eval model.ply SCENE`".to_owned(),
+        },
         UsageError::NoScene,
+        UsageError::NoMesh,
         UsageError::NoRunToResume,
+        UsageError::NoRunAround {
+            checkpoint: path("checkpoint_00003000.kiln"),
+        },
+        UsageError::RecipeOfRun {
+            recipe: "mip".to_owned(),
+            run: path("runs/garden"),
+        },
         UsageError::RunAsScene {
             path: path("runs/my garden"),
         },
@@ -101,13 +123,20 @@ fn command_line() {
             NotSpz,
             PlyWithoutName,
             OverTheModel,
+            MergedIsPly,
             NothingThere,
+            NotAModel,
             SceneMoved,
             Unread,
             KernelStated,
             Converted,
+            OutputIsScene,
+            NoSceneOfModel,
             NoScene,
+            NoMesh,
             NoRunToResume,
+            NoRunAround,
+            RecipeOfRun,
             RunAsScene,
             ProjectAsScene,
             NoProjectFolder,

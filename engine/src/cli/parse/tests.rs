@@ -253,3 +253,52 @@ fn view() {
     assert!(parse("kiln view --export site --open".split(' ')).is_err());
     assert!(parse("kiln view --host evil.example".split(' ')).is_err());
 }
+
+#[test]
+fn names_and_files_are_listed_where_a_name_is_missing() {
+    let told = |line: &str| parse(line.split_whitespace()).unwrap_err().to_string();
+    assert!(told("kiln train s --profile").contains("[possible values: auto, 8gb, 16gb, 24gb, cpu, or FILE.yaml]"));
+    let recipe = told("kiln train s --recipe");
+    assert!(
+        recipe.contains("[possible values: default, ") && recipe.contains(", or FILE.yaml]"),
+        "{recipe}"
+    );
+    let other = told("kiln mesh r --method");
+    assert!(!other.contains("FILE.yaml"), "{other}");
+}
+
+#[test]
+fn merged_models_are_ply() {
+    assert!(parse("kiln merge city -o city.ply".split_whitespace()).is_ok());
+    for other in ["city.spz", "city", "city.compressed.ply"] {
+        let error = parse(["kiln", "merge", "city", "-o", other]).unwrap_err();
+        assert_eq!(
+            error.hint().unwrap(),
+            format!("`kiln merge city`, then `kiln export city -o {other}`")
+        );
+    }
+}
+
+#[test]
+fn help_says_what_a_command_takes() {
+    let help = |command: &str| {
+        let text = parse(["kiln", command, "--help"]).unwrap_err().to_string();
+        // Lines are broken where the terminal ends.
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(help("split").contains("Project folder") && !help("split").contains("Run folder, or with"));
+    assert!(help("train").contains("Run folder, or with"));
+    for command in ["eval", "render", "mesh", "export"] {
+        let text = help(command);
+        assert!(
+            text.contains("PLY, SPZ, SOG or GLB") && !text.contains("--random-background"),
+            "{text}"
+        );
+    }
+    for command in ["train", "split", "plan", "eval", "render", "mesh"] {
+        assert!(
+            help(command).contains("any other number is a width in pixels"),
+            "{command}"
+        );
+    }
+}

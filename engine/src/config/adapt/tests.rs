@@ -110,9 +110,13 @@ fn rules_that_hold_lie_above_the_recipe_and_below_what_is_set_by_hand() {
     // Both hold: the later one wins where they meet.
     let (found, told) = of(&inputs, &facts(43));
     assert_eq!(found, (0.0002, 3000, 1));
+    assert_eq!(
+        told[0],
+        "adapted to 43 photos: strategy.densify.until 15000 -> 3000 (few photos are learnt by heart)"
+    );
     assert!(
         told[1].starts_with(
-            "adapted to 43 photos, 3000 sparse points, 0.0 % background, 8.2 photos a point: optimizer.lr.means 0.00032 -> 0.0002, losses [{"
+            "adapted to 43 photos, 3000 sparse points, 0.0 % background, 8.2 photos a point: optimizer.lr.means 0.00064 -> 0.0002, losses [{"
         ) && told[1].ends_with("(rings)"),
         "{told:?}"
     );

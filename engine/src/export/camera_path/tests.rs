@@ -143,7 +143,14 @@ fn what_is_wrong_is_named() {
             path(r#"{"position": [0, 1e300, 0], "rotation": [1, 0, 0, 0]}"#, fov),
             "finite",
         ),
-        (path(still, r#", "fov_x": 0"#), "focal lengths above 0"),
+        (
+            path(still, r#", "fov_x": 0"#),
+            "`fov_x` is 0; a field of view must be above 0",
+        ),
+        (
+            path(still, r#", "fov_y": 190"#),
+            "`fov_y` is 190; a field of view must be above 0 and below 180 degrees",
+        ),
         (path(still, r#", "fx": -3"#), "focal lengths above 0"),
         (path(still, r#", "fov_x": 60, "fps": 0"#), "`fps` is 0"),
         (path(still, fov).replace("[8, 8]", "[0, 8]"), "`size` is 0 x 8"),

@@ -192,6 +192,7 @@ fn every_event_has_a_kind_and_a_detail() {
                 best: Some(25.5),
                 best_it: 3000,
                 evaluations: 4,
+                min_delta: 0.5,
             },
         ),
         ("resume", Event::Resume { checkpoint: text("c") }),

@@ -68,6 +68,7 @@ impl fmt::Display for Event {
                 best,
                 best_it,
                 evaluations,
+                min_delta,
             } => {
                 let best = best.map_or_else(|| "no value".to_owned(), |best| format!("{best:.4}"));
                 write!(
@@ -75,7 +76,11 @@ impl fmt::Display for Event {
                     "stopping early: {} was best at iteration {best_it} ({best}) and {evaluations} evaluations since \
                      were no better",
                     metric.name()
-                )
+                )?;
+                match *min_delta > 0.0 {
+                    true => write!(f, " by more than {min_delta} (`schedule.early_stop.min_delta`)"),
+                    false => Ok(()),
+                }
             }
             Self::Resume { checkpoint } => write!(f, "resumed from {checkpoint}"),
             Self::Save { files } => write!(f, "saved {}", files.join(", ")),

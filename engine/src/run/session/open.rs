@@ -70,6 +70,7 @@ impl Session {
         } = Pinned::for_training(&open, &profile)?;
         if let Some(checkpoint) = &from {
             checkpoint.check(&profile, &scene, &variants)?;
+            warnings.extend(checkpoint.state().notes(&profile));
             profile = checkpoint.state().chosen(profile);
         }
         let cap = device_budget(&open, &profile).cap_bytes;
@@ -89,14 +90,7 @@ impl Session {
         // Before anything is written or trained: a damaged weights file should not end a run at its last iteration.
         let (lpips, lpips_warning) = evaluation::lpips(&profile.eval, plan.lpips.clone())?;
         let (started, stamp) = (Instant::now(), Stamp::now());
-        warnings.extend(
-            scene
-                .notices
-                .iter()
-                .chain(&scene.warnings)
-                .cloned()
-                .chain(lpips_warning),
-        );
+        warnings.extend(scene.warnings.iter().cloned().chain(lpips_warning));
         warnings.extend(less_room(&profile, &report));
         let existing = match &resume {
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
@@ -151,6 +145,8 @@ impl Session {
         if first.is_some() {
             folder.note_choices(chosen.clone())?;
         }
+        // What is as it should be is no warning.
+        chosen.extend(scene.notices.iter().cloned());
         drop(first);
         folder.write_inputs(&scene, &points, from.is_some())?;
         let aloud = terminal.is_some();

@@ -134,7 +134,7 @@ pub(super) fn attach(
         .collect();
     if found.is_empty() {
         let name = train.first().map_or("PHOTO", |view| without_extension(&view.name));
-        let looked_for = format!("{name}.png, {name}.exr, {name}.npy");
+        let looked_for = map::ENDINGS.map(|ending| format!("{name}.{ending}")).join(", ");
         return Err(SceneError::NoDepths {
             images: train.len(),
             looked_for,

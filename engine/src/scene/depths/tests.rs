@@ -164,7 +164,16 @@ fn maps_that_do_not_follow_the_points_are_left_out() {
     assert!(error.contains("none of 2 maps can be used"), "{error}");
     std::fs::remove_dir_all(folder.path().join("depths")).unwrap();
     let error = SceneIndex::load(folder.path(), &options()).unwrap_err().to_string();
-    assert!(error.contains("looked for p1.png, p1.exr, p1.npy"), "{error}");
+    assert!(
+        error.contains("there is no folder ") && error.contains("depths, which"),
+        "{error}"
+    );
+    folder.write("depths/other.png", "");
+    let error = SceneIndex::load(folder.path(), &options()).unwrap_err().to_string();
+    assert!(
+        error.contains("looked for p1.png, p1.exr, p1.npy, p1.tif, p1.tiff;"),
+        "{error}"
+    );
 }
 
 fn depths_of_none(scene: &SceneIndex, index: usize) -> bool {

@@ -1,5 +1,6 @@
 //! What a path holds that is no data set: photos without poses, a film, a folder of data sets.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{blender, colmap, multiscale, nerfstudio, pairing};
@@ -17,6 +18,9 @@ const DATABASE: &str = "database.db";
 
 /// Why `root` is not a data set, in which `looked_for` was not found.
 pub(in crate::scene) fn explain(root: &Path, looked_for: &str) -> SceneError {
+    if let Some(error) = refused(root, &|folder| std::fs::read_dir(folder).map(drop)) {
+        return error;
+    }
     if let Some(other) = other_thing(root) {
         return other;
     }
@@ -34,6 +38,41 @@ pub(in crate::scene) fn explain(root: &Path, looked_for: &str) -> SceneError {
             false => listed(&names),
         },
     }
+}
+
+/// The first folder of a data set that `look` is not let into: what is in it may be all that there is to find.
+pub(in crate::scene) fn refused(root: &Path, look: &dyn Fn(&Path) -> io::Result<()>) -> Option<SceneError> {
+    let folders = ["", colmap::SPARSE, "sparse/0"].map(|name| root.join(name));
+    folders.into_iter().find_map(|folder| {
+        let denied = look(&folder)
+            .err()
+            .filter(|e| e.kind() == io::ErrorKind::PermissionDenied);
+        denied.map(|e| SceneError::io(&folder, "open", e))
+    })
+}
+
+/// The error of a folder of COLMAP models, or of one model in it, whose data set is the folder around it.
+pub(in crate::scene) fn sparse_of_scene(path: &Path) -> Option<SceneError> {
+    let sparse = path
+        .ancestors()
+        .take(2)
+        .find(|folder| folder.ends_with(colmap::SPARSE))?;
+    // Exports of one folder have photos beside the model, whatever they are called.
+    part_of(path, sparse).filter(|_| count(path, pairing::is_photo) == 0)
+}
+
+/// The error of a folder `path` that is, or lies in, the folder `part` of a data set.
+fn part_of(path: &Path, part: &Path) -> Option<SceneError> {
+    let scene = part.parent()?;
+    let scene = if scene.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        scene
+    };
+    is_data_set(scene).then(|| SceneError::PartOfScene {
+        path: path.to_owned(),
+        scene: scene.to_owned(),
+    })
 }
 
 fn name(path: &Path) -> String {
@@ -58,6 +97,11 @@ fn other_thing(root: &Path) -> Option<SceneError> {
             first: first.to_path_buf(),
             scenes: listed(&scenes.iter().map(|path| name(path)).collect::<Vec<_>>()),
         });
+    }
+    if entries.iter().any(|path| pairing::is_photo(path))
+        && let Some(part) = part_of(root, root)
+    {
+        return Some(part);
     }
     let below = entries.iter().filter(|path| path.is_dir()).cloned();
     let counted = std::iter::once(root.to_owned())

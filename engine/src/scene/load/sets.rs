@@ -12,6 +12,9 @@ use crate::scene::{SceneError, split};
 /// Longest list of views that is read, bytes.
 const MOST_LIST_BYTES: u64 = 16 << 20;
 
+/// The list that `--hold-out 0` stands for.
+const LIST_OF_ZERO: &str = "sparse/0/test.txt";
+
 /// Train and test views.
 pub(super) type Sets = (Vec<View>, Vec<View>);
 
@@ -54,7 +57,16 @@ impl Loader<'_> {
     /// Holds out the views that a file names, which has a name a line and may have comments.
     fn hold_out_listed(&mut self, views: Vec<View>, file: &Path) -> Result<Sets, SceneError> {
         let inside = self.root.join(file);
-        let path = if inside.is_file() { inside } else { file.to_owned() };
+        let asked_zero = file == Path::new(LIST_OF_ZERO);
+        let path = match inside.is_file() {
+            true => inside,
+            false if file.is_file() => file.to_owned(),
+            false if !file.exists() => {
+                let path = inside;
+                return Err(SceneError::HoldOutList { path, asked_zero });
+            }
+            false => file.to_owned(),
+        };
         let size = path.metadata().map_err(|e| SceneError::io(&path, "open", e))?.len();
         if size > MOST_LIST_BYTES {
             return Err(SceneError::TooLarge {

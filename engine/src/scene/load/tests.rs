@@ -5,6 +5,7 @@ mod damage;
 mod exports;
 mod formats;
 mod links;
+mod told;
 
 use super::*;
 use crate::scene::scratch::{Scratch, jpeg_with_orientation};
@@ -463,5 +464,8 @@ fn views_are_held_out_by_number_or_by_list() {
     let error = held(HoldOut::Listed(list)).unwrap_err().to_string();
     assert!(error.contains("test.txt, the list: no name of a view"), "{error}");
     let error = held(HoldOut::Listed("absent.txt".into())).unwrap_err().to_string();
-    assert!(error.contains("cannot open absent.txt"), "{error}");
+    assert!(
+        error.contains("absent.txt, which is to name the held-out views"),
+        "{error}"
+    );
 }

@@ -216,6 +216,7 @@ fn mismatch(lens: &Lens, path: &Path, (width, height): (u32, u32)) -> SceneError
         height,
         camera_width,
         camera_height,
+        all: Vec::new(),
     }
 }
 

@@ -60,6 +60,16 @@ pub enum CheckpointError {
         /// What differs.
         what: String,
     },
+    /// Nothing is left to do from there.
+    #[error("checkpoint `{}` is at iteration {iteration}, and the run is to end at {asked}", path.display())]
+    Over {
+        /// The file.
+        path: PathBuf,
+        /// Its iteration.
+        iteration: u32,
+        /// Iterations of the run.
+        asked: u32,
+    },
     /// There is nothing to resume from.
     #[error("`{}` holds no checkpoint", .0.display())]
     None(PathBuf),

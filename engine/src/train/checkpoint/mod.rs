@@ -95,14 +95,14 @@ impl CheckpointState {
         let (had, asked) = (self.sh_degree, profile.model.sh_degree);
         if had < asked {
             return Some(format!(
-                "it was trained with `model.sh_degree` {had}, the profile asks for {asked}; there is nothing to fill the \
+                "it was trained with `model.sh_degree` {had}, and {asked} is asked for; there is nothing to fill the \
                  others with"
             ));
         }
         let (had, asked) = (self.capacities.storage, profile.memory.storage);
         if had != asked {
             return Some(format!(
-                "it was trained with `memory.storage` {}, the profile asks for {}; stored moments cannot be converted",
+                "it was trained with `memory.storage` {}, and {} is asked for; stored moments cannot be converted",
                 had.name(),
                 asked.name()
             ));
@@ -130,6 +130,16 @@ impl CheckpointState {
         settings.or_else(kernels)
     }
 
+    /// What a run with `profile` makes of this state other than people may think.
+    #[must_use]
+    pub fn notes(&self, profile: &Profile) -> Vec<String> {
+        let gaussians = self.vertices.map_or(self.gaussians, |_| 0);
+        notes(
+            [self.sh_degree, profile.model.sh_degree],
+            [gaussians, profile.memory.max_gaussians.number()],
+        )
+    }
+
     /// The first setting that makes another scene of the same photos, or names other photos.
     fn other_scene(&self, profile: &Profile) -> Option<String> {
         let asked = settings(profile);
@@ -153,6 +163,19 @@ impl CheckpointState {
         }
         profile
     }
+}
+
+/// What is to be said of a degree and a number of Gaussians, each as it is and as it is asked for.
+fn notes([had, asked]: [u32; 2], [gaussians, most]: [u32; 2]) -> Vec<String> {
+    let dropped = (had > asked)
+        .then(|| format!("the checkpoint has SH degree {had}: coefficients above degree {asked} are dropped"));
+    let full = (gaussians > most).then(|| {
+        format!(
+            "the model keeps its {gaussians} Gaussians, which are more than the {most} of `memory.max_gaussians`, and grows no \
+             more"
+        )
+    });
+    dropped.into_iter().chain(full).collect()
 }
 
 /// A profile as a checkpoint holds it.
@@ -231,7 +254,7 @@ fn difference(path: &str, a: &Value, b: &Value) -> Option<String> {
     // A number that went through a file may have lost its last bit.
     let close = |(a, b): (f64, f64)| (a - b).abs() <= 1e-12 * a.abs();
     let same = a == b || a.as_f64().zip(b.as_f64()).is_some_and(close);
-    (!same).then(|| format!("`{path}` was {a}, the profile says {b}"))
+    (!same).then(|| format!("`{path}` was {a}, and {b} is asked for"))
 }
 
 /// Digest of what makes two scenes the same for training: views in order with sizes and poses, points, split.
@@ -382,16 +405,16 @@ impl OpenCheckpoint {
     /// Checks that a run with `profile`, `scene` and kernels `variants` may go on from here.
     ///
     /// # Errors
-    /// [`CheckpointError::Mismatch`] naming what differs.
+    /// [`CheckpointError::Mismatch`] naming what differs, [`CheckpointError::Over`] for a run that would be over.
     pub fn check(&self, profile: &Profile, scene: &SceneIndex, variants: &Variants) -> Result<(), CheckpointError> {
         let what = match self.state().mismatch(profile, scene, variants) {
             Some(what) => what,
             None if self.state().iteration >= profile.schedule.iterations => {
-                format!(
-                    "it is at iteration {} of {}",
-                    self.state().iteration,
-                    profile.schedule.iterations
-                )
+                return Err(CheckpointError::Over {
+                    path: self.path.clone(),
+                    iteration: self.state().iteration,
+                    asked: profile.schedule.iterations,
+                });
             }
             None => return Ok(()),
         };

@@ -41,6 +41,18 @@ fn save(disk: &Arc<dyn Disk>, folder: &Path, it: u32) -> Result<(), ExportError>
     saved.map(|path| assert_eq!(path, checkpoint_path(folder, it)))
 }
 
+#[test]
+fn what_a_smaller_run_makes_of_a_model_is_told() {
+    assert!(super::notes([3, 3], [500, 500]).is_empty());
+    assert_eq!(
+        super::notes([3, 1], [5934, 500]),
+        [
+            "the checkpoint has SH degree 3: coefficients above degree 1 are dropped",
+            "the model keeps its 5934 Gaussians, which are more than the 500 of `memory.max_gaussians`, and grows no more"
+        ]
+    );
+}
+
 /// The iteration that a run in `folder` would go on from, after comparing every byte.
 fn loaded(folder: &Path) -> Option<u32> {
     let ((path, mut reader), _) = newest_sound::<String>(folder).ok()?;

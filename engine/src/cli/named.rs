@@ -1,0 +1,277 @@
+//! What people name in the place of a model: a folder around it, a part of its run, a mesh.
+//!
+//! Looks at names and headers only. Says nothing of what it does not know: the error of whoever reads the path stands then.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::UsageError;
+use super::shell::word;
+use crate::mesh::is_triangles;
+use crate::project::{BlockFolder, ProjectFolder};
+use crate::record::run_folder::record_path;
+
+/// Bytes of a file that say what it is.
+const HEADER_BYTES: u64 = 1 << 16;
+/// Most bytes of the document of a GLB file.
+const DOCUMENT_BYTES: u64 = 1 << 24;
+/// What a GLB file of splats names in its document.
+const SPLATS: &[u8] = b"KHR_gaussian_splatting";
+/// Folders that are looked at for runs, and runs that are named.
+const MOST_FOLDERS: usize = 1000;
+const SHOWN: usize = 5;
+/// Indices of SOG in a folder: with levels of detail, and without.
+pub(super) const SOG_INDICES: [&str; 2] = ["lod-meta.json", "meta.json"];
+/// Folders of a run that hold states and models of it.
+const PARTS: [&str; 2] = ["checkpoints", "point_cloud"];
+
+/// Why `target` is no model that `command` could look at, where that is plain to see.
+pub(super) fn other_than_a_model(command: &str, target: &Path) -> Option<UsageError> {
+    let (what, instead) = match target.is_dir() {
+        true => of_folder(command, target)?,
+        false => of_file(target)?,
+    };
+    Some(UsageError::NotAModel {
+        path: target.to_owned(),
+        what,
+        instead,
+    })
+}
+
+/// The same of a model of triangles, which is no model of Gaussians; `named` is what was typed.
+pub(super) fn is_of_triangles(model: &Path, named: &Path) -> Option<UsageError> {
+    is_triangles(model).then(|| UsageError::NotAModel {
+        path: model.to_owned(),
+        what: "a model of triangles".to_owned(),
+        instead: format!("`kiln mesh {}` writes it as a mesh", word(named)),
+    })
+}
+
+fn of_folder(command: &str, folder: &Path) -> Option<(String, String)> {
+    if let Some(index) = SOG_INDICES
+        .map(|name| folder.join(name))
+        .iter()
+        .find(|path| path.is_file())
+    {
+        return Some(("a folder of SOG images".to_owned(), format!("name {}", word(index))));
+    }
+    if let Some(run) = run_around(folder) {
+        return Some((
+            format!("a part of the run {}", run.display()),
+            format!("name {}", word(&run)),
+        ));
+    }
+    let inspects = command == "inspect";
+    if inspects && ProjectFolder::is_one(folder) {
+        let project = word(folder);
+        let instead = format!(
+            "`kiln status {project}` shows how far its blocks are, `kiln inspect {project}/blocks/NAME` one of them"
+        );
+        return Some(("a project of blocks".to_owned(), instead));
+    }
+    if !inspects && BlockFolder::is_one(folder) {
+        let run = folder.join("run");
+        return Some((
+            "a block of a project".to_owned(),
+            match record_path(&run).is_file() {
+                true => format!("name its run, {}", word(&run)),
+                false => format!("`kiln train {}` trains it", word(folder)),
+            },
+        ));
+    }
+    let runs = runs_in(folder);
+    let first = runs.first()?;
+    let shown = runs
+        .iter()
+        .take(SHOWN)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let more = match runs.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some((
+        format!("a folder of runs: {shown}{more}"),
+        format!("name one of them, for example {}", word(&folder.join(first))),
+    ))
+}
+
+/// Names of the runs right below a folder, sorted.
+fn runs_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let runs = entries
+        .take(MOST_FOLDERS)
+        .filter(|entry| record_path(&entry.path()).is_file());
+    let mut names: Vec<String> = runs
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The run that a folder of states or models, or something in one, lies in.
+fn run_around(path: &Path) -> Option<PathBuf> {
+    let part = path
+        .ancestors()
+        .take(2)
+        .find(|folder| PARTS.iter().any(|part| folder.ends_with(part)))?;
+    let run = part.parent()?;
+    let run = if run.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        run
+    };
+    record_path(run).is_file().then(|| run.to_owned())
+}
+
+fn of_file(file: &Path) -> Option<(String, String)> {
+    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let is_mesh = match ending.to_ascii_lowercase().as_str() {
+        "kiln" => {
+            let what = "a checkpoint, from which `kiln train --resume` goes on".to_owned();
+            let instead = match run_around(file) {
+                Some(run) => format!("name its run, {}", word(&run)),
+                None => "name a run, or a PLY file".to_owned(),
+            };
+            return Some((what, instead));
+        }
+        "obj" => file.is_file(),
+        "ply" => is_mesh_ply(&start(file, HEADER_BYTES)?) && !is_triangles(file),
+        "glb" => is_mesh_glb(&start(file, DOCUMENT_BYTES)?),
+        _ => false,
+    };
+    is_mesh.then(|| {
+        (
+            "a mesh".to_owned(),
+            format!(
+                "`kiln eval SCENE --mesh {0}` holds it against the photos of a scene, `kiln render SCENE --mesh {0} -o FOLDER` draws it",
+                word(file)
+            ),
+        )
+    })
+}
+
+fn start(file: &Path, most: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(file).ok()?.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// True for the header of a PLY file with faces and without opacities.
+fn is_mesh_ply(start: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(start);
+    let Some((header, _)) = text.split_once("end_header") else {
+        return false;
+    };
+    let mut lines = header.lines();
+    lines.next().is_some_and(|line| line.trim_end() == "ply")
+        && header.contains("element face ")
+        && !header.contains("element face 0\n")
+        && !header.contains(" opacity")
+}
+
+/// True for a GLB file whose document is whole and names no splats.
+fn is_mesh_glb(start: &[u8]) -> bool {
+    let length = start.get(12..16).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+    let length = length.map_or(0, u32::from_le_bytes) as usize;
+    let document = start.get(20..).and_then(|rest| rest.get(..length));
+    start.starts_with(b"glTF")
+        && document.is_some_and(|text| {
+            !text.windows(SPLATS.len()).any(|word| word == SPLATS) && text.windows(8).any(|word| word == b"\"meshes\"")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::scene::scratch::Scratch;
+
+    fn told(scratch: &Scratch, command: &str, name: &str) -> String {
+        let error = other_than_a_model(command, &scratch.path().join(name));
+        error.map_or_else(String::new, |error| {
+            let text = format!("{error}; {}", error.hint().unwrap());
+            text.replace(&scratch.path().display().to_string(), "D")
+        })
+    }
+
+    #[test]
+    fn folders_around_and_inside_a_run_name_it() {
+        let scratch = Scratch::new();
+        for name in ["a", "b"] {
+            scratch.write(&format!("runs/{name}/run.json"), "{}");
+            scratch.write(&format!("runs/{name}/point_cloud/iteration_7/point_cloud.ply"), "ply");
+        }
+        scratch.write("runs/a/checkpoints/checkpoint_00000007.kiln", "");
+        assert_eq!(
+            told(&scratch, "eval", "runs"),
+            "D/runs is a folder of runs: a, b; name one of them, for example D/runs/a"
+        );
+        for part in ["point_cloud", "point_cloud/iteration_7", "checkpoints"] {
+            let said = told(&scratch, "eval", &format!("runs/a/{part}"));
+            assert_eq!(
+                said,
+                format!("D/runs/a/{part} is a part of the run D/runs/a; name D/runs/a")
+            );
+        }
+        let checkpoint = told(&scratch, "inspect", "runs/a/checkpoints/checkpoint_00000007.kiln");
+        assert!(checkpoint.ends_with("goes on; name its run, D/runs/a"), "{checkpoint}");
+        for well in ["runs/a", "runs/a/point_cloud/iteration_7/point_cloud.ply", "nothing"] {
+            assert_eq!(told(&scratch, "eval", well), "");
+        }
+    }
+
+    #[test]
+    fn projects_blocks_and_folders_of_sog_are_told() {
+        let scratch = Scratch::new();
+        scratch.write("city/project.json", "{}");
+        scratch.write("city/blocks/b0000/block.json", "{}");
+        scratch.write("x.streamed-sog/lod-meta.json", "{}");
+        assert!(told(&scratch, "inspect", "city").contains("`kiln status D/city` shows"));
+        assert_eq!(
+            told(&scratch, "eval", "city/blocks/b0000"),
+            "D/city/blocks/b0000 is a block of a project; `kiln train D/city/blocks/b0000` trains it"
+        );
+        assert_eq!(told(&scratch, "inspect", "city/blocks/b0000"), "", "a block is a scene");
+        assert_eq!(
+            told(&scratch, "export", "x.streamed-sog"),
+            "D/x.streamed-sog is a folder of SOG images; name D/x.streamed-sog/lod-meta.json"
+        );
+    }
+
+    #[test]
+    fn meshes_are_told_from_models() {
+        let scratch = Scratch::new();
+        let header = |rest: &str| {
+            format!("ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty float x\n{rest}end_header\n")
+        };
+        let faces = "element face 1\nproperty list uchar int vertex_indices\n";
+        scratch.write("mesh.ply", header(faces));
+        scratch.write("model.ply", header("property float opacity\n"));
+        scratch.write("both.ply", header(&format!("property float opacity\n{faces}")));
+        scratch.write("mesh.obj", "v 0 0 0\n");
+        let glb = |document: &str| {
+            let mut bytes = b"glTF\x02\0\0\0\0\0\0\0".to_vec();
+            bytes.extend(u32::try_from(document.len()).unwrap().to_le_bytes());
+            bytes.extend(b"JSON");
+            bytes.extend(document.bytes());
+            bytes
+        };
+        scratch.write("mesh.glb", glb(r#"{"meshes":[]}"#));
+        scratch.write(
+            "splats.glb",
+            glb(r#"{"meshes":[],"extensionsUsed":["KHR_gaussian_splatting"]}"#),
+        );
+        for mesh in ["mesh.ply", "mesh.obj", "mesh.glb"] {
+            assert!(
+                told(&scratch, "eval", mesh)
+                    .starts_with(&format!("D/{mesh} is a mesh; `kiln eval SCENE --mesh D/{mesh}`"))
+            );
+        }
+        for model in ["model.ply", "both.ply", "splats.glb"] {
+            assert_eq!(told(&scratch, "eval", model), "");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Settings of a run that goes on where nothing but its folder is named.
+//!
+//! Owns what of a command line is laid over the run's own settings: budgets of a memory profile and single keys. Refuses a recipe,
+//! whose settings all lie below those of the run and would change nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::request::Resume;
+use super::shell::word;
+use super::stored::boxed;
+use super::{Failure, Settings, UsageError};
+use crate::config::{Inputs, Override, budgets_of};
+use crate::record::run_folder::{RunFolderError, Which, config_path, place};
+
+/// Where checkpoints lie in a run.
+const CHECKPOINTS: &str = "checkpoints";
+
+/// Settings of a run that goes on.
+pub(super) struct Resumed {
+    /// All of them.
+    pub(super) settings: Settings,
+    /// They are those that the run began with, with what was typed over them.
+    pub(super) is_of_run: bool,
+}
+
+/// The settings of the run that goes on, where nothing but its folder or its checkpoint is named: neither a scene nor a file.
+///
+/// # Errors
+/// When the settings are wrong, there is no such run, its scene is gone, or a recipe is named.
+pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed, Box<dyn Failure>> {
+    let typed = settings.preliminary().map_err(boxed)?;
+    if settings.inputs.file.is_some() || typed.dataset.path.is_some() {
+        return Ok(Resumed {
+            settings,
+            is_of_run: false,
+        });
+    }
+    let is_placed = typed.run.output.is_some() || typed.run.name.is_some();
+    let path = match around(resume).filter(|_| !is_placed) {
+        Some(run) => {
+            let output = serde_json::Value::from(run.display().to_string()).to_string();
+            settings.inputs.overrides.push(Override {
+                key: "run.output".to_owned(),
+                value: output,
+                flag: "--resume".to_owned(),
+            });
+            run
+        }
+        None => place(&typed.run, "", Which::Newest),
+    };
+    let file = config_path(&path);
+    if !file.is_file() {
+        return Err(match (is_placed, resume) {
+            (true, _) => boxed(RunFolderError::NoRun { path }),
+            (false, Resume::From(checkpoint)) => boxed(UsageError::NoRunAround {
+                checkpoint: checkpoint.clone(),
+            }),
+            (false, Resume::Latest) => boxed(UsageError::NoRunToResume),
+        });
+    }
+    if let Some(recipe) = settings.inputs.recipe {
+        return Err(boxed(UsageError::RecipeOfRun { recipe, run: path }));
+    }
+    if settings.inputs.profile.is_some() {
+        lay_budgets(&mut settings.inputs).map_err(boxed)?;
+    }
+    settings.inputs.file = Some(file);
+    check_scene_is_there(&settings, &path)?;
+    Ok(Resumed {
+        settings,
+        is_of_run: true,
+    })
+}
+
+/// Lays the budgets of the memory profile over the run's own, which lie over all else that a profile sets.
+///
+/// # Errors
+/// When there is no such profile.
+pub(super) fn lay_budgets(inputs: &mut Inputs) -> Result<(), crate::config::ConfigError> {
+    if let Some(profile) = &inputs.profile {
+        let budgets = budgets_of(profile, "--profile")?;
+        // What was typed key by key wins.
+        inputs.overrides.splice(0..0, budgets);
+    }
+    Ok(())
+}
+
+/// The run that a checkpoint lies in.
+fn around(resume: &Resume) -> Option<PathBuf> {
+    let Resume::From(checkpoint) = resume else {
+        return None;
+    };
+    let folder = checkpoint.parent()?;
+    let run = folder.parent().filter(|_| folder.ends_with(CHECKPOINTS))?;
+    Some(if run.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        run.to_owned()
+    })
+}
+
+/// Says where a scene may be named that is not where the run began.
+fn check_scene_is_there(settings: &Settings, run: &Path) -> Result<(), Box<dyn Failure>> {
+    let profile = settings.preliminary().map_err(boxed)?;
+    match profile.dataset.path.map(PathBuf::from) {
+        Some(path) if !path.exists() => Err(boxed(UsageError::SceneMoved {
+            path,
+            run: run.to_owned(),
+            instead: format!(
+                "`kiln train SCENE --resume -o {} --config {}` goes on with it in the folder SCENE",
+                word(run),
+                word(&config_path(run))
+            ),
+        })),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+    use super::super::{Request, parse};
+    use super::*;
+    use crate::scene::scratch::Scratch;
+
+    fn resumed(line: &str) -> Result<Resumed, String> {
+        let Ok(Request::Train(train)) = parse(line.split_whitespace()) else {
+            panic!("{line}");
+        };
+        of_run(train.settings, &train.resume.unwrap()).map_err(|error| {
+            let hint = error.hint().map(|hint| format!("; {hint}"));
+            format!("{error}{}", hint.unwrap_or_default())
+        })
+    }
+
+    fn told(line: &str) -> String {
+        resumed(line).err().unwrap_or_default()
+    }
+
+    /// A run on a scene that is there.
+    fn run() -> (Scratch, String) {
+        let scratch = Scratch::new();
+        let root = scratch.path().display().to_string();
+        scratch.write("scene/images/1.jpg", "");
+        scratch.write(
+            "run/config.resolved.yaml",
+            format!("dataset: {{ path: '{root}/scene' }}\nmemory: {{ cap_gib: 14.5 }}\n"),
+        );
+        scratch.write("run/checkpoints/checkpoint_00000010.kiln", "");
+        (scratch, root)
+    }
+
+    #[test]
+    fn what_goes_on_is_named() {
+        assert!(told("kiln train --resume").starts_with("no run is given that is to go on"));
+        assert!(told("kiln train --resume -o no/such").starts_with("no/such holds no run"));
+        assert_eq!(told("kiln train scene --resume"), "");
+        assert!(told("kiln train --resume=x.kiln").starts_with("x.kiln lies in no run"));
+    }
+
+    #[test]
+    fn a_checkpoint_names_its_run() {
+        let (_scratch, root) = run();
+        let found = resumed(&format!(
+            "kiln train --resume={root}/run/checkpoints/checkpoint_00000010.kiln"
+        ))
+        .unwrap();
+        let profile = found.settings.preliminary().unwrap();
+        assert!(found.is_of_run);
+        assert_eq!(profile.run.output, Some(format!("{root}/run")));
+        assert_eq!(profile.dataset.path, Some(format!("{root}/scene")));
+    }
+
+    #[test]
+    fn budgets_of_a_profile_are_laid_over_the_run_and_recipes_refused() {
+        let (_scratch, root) = run();
+        let cap = |more: &str| {
+            let found = resumed(&format!("kiln train --resume -o {root}/run{more}")).unwrap();
+            found.settings.preliminary().unwrap().memory.cap_gib
+        };
+        assert_eq!(
+            [
+                cap(""),
+                cap(" --profile 8gb"),
+                cap(" --profile 8gb --set memory.cap_gib=2")
+            ],
+            [Some(14.5), Some(7.0), Some(2.0)]
+        );
+        let refused = told(&format!("kiln train --resume -o {root}/run --recipe mip")).replace(&root, "D");
+        assert_eq!(
+            refused,
+            "`--recipe mip` changes nothing of the run D/run, which goes on with the settings that it began with; leave it \
+             out; `kiln train SCENE --recipe mip -o FOLDER` trains another run"
+        );
+    }
+
+    #[test]
+    fn a_scene_that_moved_can_be_named() {
+        let (scratch, root) = run();
+        std::fs::rename(scratch.path().join("scene"), scratch.path().join("moved")).unwrap();
+        assert_eq!(
+            told(&format!("kiln train --resume -o {root}/run")).replace(&root, "D"),
+            "the scene D/scene that D/run was trained on is not there; `kiln train SCENE --resume -o D/run --config \
+             D/run/config.resolved.yaml` goes on with it in the folder SCENE"
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Exit codes and hints of data sets that cannot be used.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::shell::word;
+use super::{Exit, Failure};
+use crate::scene::SceneError;
+
+impl Failure for SceneError {
+    fn exit(&self) -> Exit {
+        Exit::Data
+    }
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoPoses {
+                root, folder, database, ..
+            } => Some(by_colmap(root, folder, database.as_deref())),
+            Self::Film { path } => Some(format!(
+                "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene \
+                 --colmap`; the guide `photos-to-splats` has more",
+                word(path)
+            )),
+            Self::PartOfScene { scene, .. } => Some(format!("name the data set: `kiln train {}`", word(scene))),
+            Self::Io { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => {
+                Some("this user may not read it: `ls -l` shows who may, `chmod` and `chown` change it".to_owned())
+            }
+            Self::HoldOutList { .. } => Some(
+                "`--hold-out N` holds out every Nth view, N from 2; a file names the views to hold out, one a line, and lies in the \
+                 scene's folder or where the command is typed"
+                    .to_owned(),
+            ),
+            Self::ScenesBelow { first, .. } => Some(format!("name one of them, for example {}", word(first))),
+            Self::NotAFolder { path } => {
+                let what = "name the folder that holds photos or a model of them";
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                Some(folder.map_or_else(
+                    || what.to_owned(),
+                    |folder| format!("{what}, for example {}", word(folder)),
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How poses come to photos in `folder`, for the scene in `root`.
+fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
+    let (scene, photos) = (word(root), word(folder));
+    // a line of a message ends in no dot
+    let images = match folder.strip_prefix(root) {
+        Ok(name) if name == Path::new("images") || name == Path::new("input") => String::new(),
+        Ok(name) if !name.as_os_str().is_empty() => format!(" -i {}", word(name)),
+        _ => " -i ./".to_owned(),
+    };
+    let found = root.join("database.db");
+    let file = word(database.unwrap_or(&found));
+    let matching = match database {
+        Some(_) => String::new(),
+        None => format!(
+            "  colmap feature_extractor --database_path {file} --image_path {photos} --SiftExtraction.use_gpu 0\n  \
+             colmap exhaustive_matcher --database_path {file} --SiftMatching.use_gpu 0\n"
+        ),
+    };
+    let sparse = word(&root.join("sparse"));
+    let gpu = match database {
+        Some(_) => "",
+        None => "; with CUDA or a display they are faster without `use_gpu 0`",
+    };
+    format!(
+        "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  mkdir -p {sparse}\n  \
+         colmap mapper --database_path {file} --image_path {photos} --output_path {sparse}\n  \
+         kiln train {scene}{images}\n\
+         the guide `photos-to-splats` explains them{gpu}"
+    )
+}
