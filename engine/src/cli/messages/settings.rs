@@ -75,6 +75,10 @@ fn command_line() {
             path: path("city-blocks"),
             block: path("city-blocks/blocks/b0000"),
         },
+        UsageError::IsSplit {
+            path: path("city-blocks"),
+            block: path("city-blocks/blocks/b0000"),
+        },
         UsageError::NoProjectFolder,
         UsageError::NoProfile,
         UsageError::OfBlock {
@@ -110,6 +114,7 @@ fn command_line() {
             NoRunToResume,
             RunAsScene,
             ProjectAsScene,
+            IsSplit,
             NoProjectFolder,
             NoProfile,
             OfBlock,
