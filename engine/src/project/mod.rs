@@ -16,6 +16,7 @@ mod folder;
 mod lock;
 mod masks;
 mod merge;
+mod progress;
 mod records;
 mod split;
 mod status;
@@ -31,5 +32,5 @@ pub use records::{
     MergedIndex, Photo, PlanRecord, ProjectRecord, SceneRecord, SettingsRecord, SplitOptions, TypedSetting, VERSION,
 };
 pub use split::{Capacity, Cut, Survey};
-pub use status::{BlockState, BlockStatus, ProjectStatus, project_status};
+pub use status::{BlockState, BlockStatus, Overview, ProjectStatus, project_overview, project_status};
 pub use write::{Draft, block_name, prepare, scene_record, settings_record};
