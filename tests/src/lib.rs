@@ -6,7 +6,7 @@
 //! [`setup`] is a profile with faults, [`runs`] trains the bundled scene and reads what the run left behind, [`banded`] trains a small one that
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
 //! files, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
-//! [`static_host`] serves a folder as any web server would.
+//! [`static_host`] serves a folder as any web server would, [`projects`] makes projects of blocks.
 //! [`programs`] has every pass that the engine can record, [`hostile`] feeds bytes to every reader, [`kill`] ends a process at a file operation.
 //! Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
@@ -21,6 +21,7 @@ pub mod hostile;
 pub mod http;
 pub mod kill;
 pub mod programs;
+pub mod projects;
 pub mod runs;
 pub mod scenes;
 pub mod schema;

@@ -48,6 +48,8 @@ impl View {
         BufReader::new(out).read_line(&mut line).expect("a line");
         let url = line.trim_end().to_owned();
         let parts = url.strip_prefix("http://").and_then(|rest| rest.split_once("/?token="));
+        // The address of a project names a tab behind it.
+        let parts = parts.map(|(host, rest)| (host, rest.split('&').next().unwrap_or_default()));
         let Some((host, token)) = parts else {
             let mut text = String::new();
             let _ = child.stderr.take().expect("standard error").read_to_string(&mut text);

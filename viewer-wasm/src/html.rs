@@ -16,6 +16,14 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// Adds pieces behind each other: smaller in the bundle than a format with as many places.
+#[inline(never)]
+pub(crate) fn put(out: &mut String, pieces: &[&str]) {
+    for piece in pieces {
+        out.push_str(piece);
+    }
+}
+
 /// A count with thin spaces between thousands.
 pub(crate) fn count(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());

@@ -201,6 +201,14 @@ pub enum UsageError {
         /// The folder.
         path: PathBuf,
     },
+    /// A project that is to be split again.
+    #[error("{} is a project of blocks, which is split already", path.display())]
+    IsSplit {
+        /// The folder.
+        path: PathBuf,
+        /// One of its blocks.
+        block: PathBuf,
+    },
     /// A project where a scene or one of its blocks is wanted.
     #[error("{} is a project of blocks, not a scene", path.display())]
     ProjectAsScene {
@@ -276,6 +284,13 @@ impl UsageError {
             )),
             Self::RunAsScene { path } => {
                 Some(format!("`kiln train --resume -o {}` goes on with it", super::shell::word(path)))
+            }
+            Self::IsSplit { path, block } => {
+                let (path, block) = (super::shell::word(path), super::shell::word(block));
+                Some(format!(
+                    "`kiln split {block}` cuts a block of it in two, `kiln status {path}` says how far it is, `kiln merge {path}` puts \
+                     trained blocks together"
+                ))
             }
             Self::ProjectAsScene { path, block } => Some(format!(
                 "name one of its blocks: `kiln train {}`; `kiln status {}` lists them",

@@ -170,6 +170,13 @@ pub(super) fn check_mesh(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     }
 }
 
+/// A block to name of a project, whatever state that is in.
+pub(super) fn first_block(project: &Path) -> PathBuf {
+    let found = ProjectFolder::open(project).ok();
+    let block = found.and_then(|found| Some(found.record.blocks.first()?.name.clone()));
+    project.join(BLOCKS).join(block.unwrap_or_else(|| block_name(0)))
+}
+
 /// Why a scene cannot be read: where it is none, a run or a project was named by mistake.
 fn no_scene(path: PathBuf, error: SceneError) -> Box<dyn Failure> {
     let is_none = matches!(
@@ -180,9 +187,7 @@ fn no_scene(path: PathBuf, error: SceneError) -> Box<dyn Failure> {
             | SceneError::PartOfScene { .. }
     );
     if is_none && ProjectFolder::is_one(&path) {
-        let project = ProjectFolder::open(&path).ok();
-        let block = project.and_then(|project| Some(project.record.blocks.first()?.name.clone()));
-        let block = path.join(BLOCKS).join(block.unwrap_or_else(|| block_name(0)));
+        let block = first_block(&path);
         return boxed(UsageError::ProjectAsScene { path, block });
     }
     if is_none && record_path(&path).is_file() {

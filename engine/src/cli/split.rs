@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
-use super::for_scene::{ForScene, check_scene, for_scene};
+use super::for_scene::{ForScene, check_scene, first_block, for_scene};
 use super::inspect::count;
 use super::outline::{Outline, in_words};
 use super::plan::{card_limits, card_variants};
@@ -50,6 +50,14 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
         && BlockFolder::is_one(block)
     {
         return cut::run(request, block, out);
+    }
+    if let Some(project) = preliminary.dataset.path.as_deref().map(Path::new)
+        && ProjectFolder::is_one(project)
+    {
+        return Err(boxed(UsageError::IsSplit {
+            path: project.to_owned(),
+            block: first_block(project),
+        }));
     }
     let root = preliminary.run.output.as_deref().map(PathBuf::from);
     // Nothing is written of a plan.

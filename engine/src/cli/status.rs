@@ -30,12 +30,18 @@ pub fn run(request: &Status, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
 }
 
 fn print(status: &ProjectStatus, out: &mut dyn Write) -> io::Result<()> {
+    // Blocks that were cut have longer names than others.
+    let width = status.blocks.iter().map(|block| block.name.len()).max().unwrap_or(0);
     for block in &status.blocks {
         let BlockStatus { name, views, .. } = block;
         let mib = block.device_bytes / MIB;
-        writeln!(out, "{name}  {:<38}{views:>6} views {mib:>7} MiB planned", state(block))?;
+        writeln!(
+            out,
+            "{name:<width$}  {:<38}{views:>6} views {mib:>7} MiB planned",
+            state(block)
+        )?;
         if let Some(message) = &block.message {
-            writeln!(out, "       {message}")?;
+            writeln!(out, "{:width$}  {message}", "")?;
         }
     }
     let count = |state| status.blocks.iter().filter(|block| block.state == state).count();
@@ -86,5 +92,6 @@ fn state(block: &BlockStatus) -> String {
             (Some(count), None) => format!("done     {count} Gaussians"),
             _ => "done".to_owned(),
         },
+        BlockState::Damaged => "damaged".to_owned(),
     }
 }

@@ -101,16 +101,26 @@ impl ProjectFolder {
     /// # Errors
     /// [`ProjectError`] when there is no project, its index is damaged, or something does not belong to it.
     pub fn open(root: &Path) -> Result<Self, ProjectError> {
+        let project = Self::read(root)?;
+        project.check_blocks()?;
+        Ok(project)
+    }
+
+    /// Reads the index of the project in a folder, whatever lies among its blocks.
+    pub(super) fn read(root: &Path) -> Result<Self, ProjectError> {
         let path = root.join(PROJECT);
         if !path.is_file() {
             return Err(ProjectError::NoProject { path: root.to_owned() });
         }
-        let record: ProjectRecord = read_record(&path)?;
-        let project = Self {
+        Ok(Self {
             root: root.to_owned(),
-            record,
-        };
-        let folder = root.join(BLOCKS);
+            record: read_record(&path)?,
+        })
+    }
+
+    /// Refuses what does not belong among the blocks.
+    pub(super) fn check_blocks(&self) -> Result<(), ProjectError> {
+        let folder = self.root.join(BLOCKS);
         let entries = fs::read_dir(&folder).map_err(|e| ProjectError::Unreadable {
             path: folder.clone(),
             reason: e.to_string(),
@@ -121,15 +131,14 @@ impl ProjectFolder {
             .filter(|name| !name.starts_with('.'))
             .collect();
         names.sort();
-        let known = |name: &String| {
-            project.record.blocks.iter().any(|block| block.name == *name) || project.is_left_of_a_cut(name)
-        };
-        if let Some(foreign) = names.iter().find(|name| !known(name)) {
-            return Err(ProjectError::Foreign {
+        let known =
+            |name: &String| self.record.blocks.iter().any(|block| block.name == *name) || self.is_left_of_a_cut(name);
+        match names.iter().find(|name| !known(name)) {
+            Some(foreign) => Err(ProjectError::Foreign {
                 path: folder.join(foreign),
-            });
+            }),
+            None => Ok(()),
         }
-        Ok(project)
     }
 
     /// True for a folder that `kiln split` made.

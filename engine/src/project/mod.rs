@@ -16,6 +16,7 @@ mod folder;
 mod lock;
 mod masks;
 mod merge;
+mod progress;
 mod records;
 mod split;
 mod status;
@@ -32,5 +33,5 @@ pub use records::{
 };
 pub use split::{Capacity, Cut, Survey};
 pub(crate) use status::last_step;
-pub use status::{BlockState, BlockStatus, ProjectStatus, project_status};
+pub use status::{BlockState, BlockStatus, Overview, ProjectStatus, project_overview, project_status};
 pub use write::{Draft, block_name, prepare, scene_record, settings_record};

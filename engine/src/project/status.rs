@@ -1,12 +1,14 @@
 //! How far a project is.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::{BlockFolder, ProjectError, ProjectFolder};
+use super::progress::Progress;
+use super::{Area, BlockFolder, ProjectError, ProjectFolder};
 use crate::record::events::TrainRow;
 use crate::record::run_folder::{RunRecord, Status, is_written_to, record_path};
 use crate::record::sinks::METRICS_FILE;
@@ -28,6 +30,8 @@ pub enum BlockState {
     Failed,
     /// Trained.
     Done,
+    /// Its files are not those that were split or trained.
+    Damaged,
 }
 
 /// A block and how far it is.
@@ -37,6 +41,8 @@ pub struct BlockStatus {
     pub name: String,
     /// Where it stands.
     pub state: BlockState,
+    /// What is kept of its model; none when that cannot be read.
+    pub core: Option<Area>,
     /// Iterations done.
     pub iteration: u32,
     /// Iterations of its run; none before it began.
@@ -72,6 +78,17 @@ pub struct ProjectStatus {
     pub views_without_block: Vec<String>,
     /// The block that takes most device memory.
     pub largest: Option<String>,
+    /// What the blocks are of, world units in the plane.
+    pub bounds: Area,
+}
+
+/// A project whatever state its files are in.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    /// How far it is; none when its index cannot be read.
+    pub status: Option<ProjectStatus>,
+    /// What is wrong with it, a sentence each. What is wrong with a block is the block's message.
+    pub problems: Vec<String>,
 }
 
 /// Looks at all blocks.
@@ -79,76 +96,136 @@ pub struct ProjectStatus {
 /// # Errors
 /// [`ProjectError`] when one of them is not what was split.
 pub fn project_status(project: &ProjectFolder) -> Result<ProjectStatus, ProjectError> {
-    let blocks = project.blocks()?;
-    let states = blocks.iter().map(block_status).collect::<Result<Vec<_>, _>>()?;
-    let used: std::collections::BTreeSet<&String> = blocks.iter().flat_map(|block| &block.record.train_views).collect();
-    let held_out: std::collections::BTreeSet<&String> = project.record.test_views.iter().collect();
+    let (status, problems) = look(project);
+    problems.into_iter().next().map_or(Ok(status), Err)
+}
+
+/// Looks at the project in a folder and goes on where something is wrong.
+#[must_use]
+pub fn project_overview(root: &Path) -> Overview {
+    match ProjectFolder::read(root) {
+        Ok(project) => Overview {
+            status: Some(look(&project).0),
+            problems: project.check_blocks().err().iter().map(ToString::to_string).collect(),
+        },
+        Err(error) => Overview {
+            status: None,
+            problems: vec![error.to_string()],
+        },
+    }
+}
+
+/// Looks at all blocks; damaged ones are told of and what is wrong with each.
+fn look(project: &ProjectFolder) -> (ProjectStatus, Vec<ProjectError>) {
+    let progress = Progress::read(&project.root);
+    let mut problems = Vec::new();
+    let mut used = BTreeSet::new();
+    let mut blocks = Vec::new();
+    for entry in &project.record.blocks {
+        let mut status = BlockStatus::of(&entry.name);
+        let looked = project.block(&entry.name).and_then(|block| {
+            status.plan(&block);
+            let looked = status.look(&block);
+            used.extend(block.record.train_views);
+            looked
+        });
+        match looked {
+            Ok(()) => progress.tell(&mut status),
+            Err(error) => {
+                status.state = BlockState::Damaged;
+                status.message = Some(error.to_string());
+                problems.push(error);
+            }
+        }
+        blocks.push(status);
+    }
+    let held_out: BTreeSet<&String> = project.record.test_views.iter().collect();
     let photos = project.record.scene.photos.iter().map(|photo| &photo.name);
     let train: Vec<&String> = photos.filter(|name| !held_out.contains(name)).collect();
     // Of equals the first.
-    let largest = states.iter().rev().max_by_key(|block| block.device_bytes);
-    Ok(ProjectStatus {
+    let largest = blocks.iter().rev().max_by_key(|block| block.device_bytes);
+    let status = ProjectStatus {
         views: train.len(),
         views_used: project.record.views_used,
-        views_without_block: train.into_iter().filter(|name| !used.contains(name)).cloned().collect(),
+        views_without_block: train
+            .into_iter()
+            .filter(|name| !used.contains(*name))
+            .cloned()
+            .collect(),
         largest: largest.map(|block| block.name.clone()),
-        blocks: states,
-    })
+        bounds: project.record.bounds,
+        blocks,
+    };
+    (status, problems)
 }
 
-fn block_status(block: &BlockFolder) -> Result<BlockStatus, ProjectError> {
-    let record = &block.record;
-    let mut status = BlockStatus {
-        name: record.name.clone(),
-        state: BlockState::Waiting,
-        iteration: 0,
-        iterations: None,
-        its: None,
-        eta_s: None,
-        gaussians: None,
-        views: record.train_views.len(),
-        planned_gaussians: record.planned.gaussians,
-        device_bytes: record.planned.device_bytes,
-        test_psnr: None,
-        message: None,
-    };
-    if let Some(done) = block.done()? {
-        return Ok(BlockStatus {
-            state: BlockState::Done,
-            iteration: done.iterations,
-            iterations: Some(done.iterations),
-            gaussians: Some(done.gaussians),
-            test_psnr: done.test_psnr,
-            ..status
-        });
-    }
-    let run = block.run();
-    let path = record_path(&run);
-    if !path.is_file() {
-        return Ok(status);
-    }
-    let found = RunRecord::read(&path).map_err(|e| ProjectError::Unreadable {
-        path,
-        reason: e.to_string(),
-    })?;
-    status.iterations = Some(found.iterations.total);
-    status.iteration = found.iterations.done;
-    status.message = found.message;
-    status.state = match (found.status, is_written_to(&run)) {
-        (Status::Running, Some(false)) | (Status::Interrupted | Status::Done, _) => BlockState::Stopped,
-        (Status::Running, _) => BlockState::Running,
-        (Status::Failed | Status::Stalled, _) => BlockState::Failed,
-    };
-    if let Some(row) = last_step(&run.join(METRICS_FILE)) {
-        status.gaussians = Some(row.gaussians);
-        if status.state == BlockState::Running {
-            status.iteration = row.it;
-            status.its = row.its;
-            let left = f64::from(found.iterations.total.saturating_sub(row.it));
-            status.eta_s = row.its.filter(|its| *its > 0.0).map(|its| left / f64::from(its));
+impl BlockStatus {
+    /// A block of which nothing is known but its name.
+    fn of(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            state: BlockState::Waiting,
+            core: None,
+            iteration: 0,
+            iterations: None,
+            its: None,
+            eta_s: None,
+            gaussians: None,
+            views: 0,
+            planned_gaussians: 0,
+            device_bytes: 0,
+            test_psnr: None,
+            message: None,
         }
     }
-    Ok(status)
+
+    /// Takes what the split says of the block.
+    fn plan(&mut self, block: &BlockFolder) {
+        let record = &block.record;
+        self.core = Some(record.core);
+        self.views = record.train_views.len();
+        self.planned_gaussians = record.planned.gaussians;
+        self.device_bytes = record.planned.device_bytes;
+    }
+
+    /// Takes what its training left.
+    fn look(&mut self, block: &BlockFolder) -> Result<(), ProjectError> {
+        if let Some(done) = block.done()? {
+            self.state = BlockState::Done;
+            self.iteration = done.iterations;
+            self.iterations = Some(done.iterations);
+            self.gaussians = Some(done.gaussians);
+            self.test_psnr = done.test_psnr;
+            return Ok(());
+        }
+        let run = block.run();
+        let path = record_path(&run);
+        if !path.is_file() {
+            return Ok(());
+        }
+        let found = RunRecord::read(&path).map_err(|e| ProjectError::Unreadable {
+            path,
+            reason: e.to_string(),
+        })?;
+        self.iterations = Some(found.iterations.total);
+        self.iteration = found.iterations.done;
+        self.message = found.message;
+        self.state = match (found.status, is_written_to(&run)) {
+            (Status::Running, Some(false)) | (Status::Interrupted | Status::Done, _) => BlockState::Stopped,
+            (Status::Running, _) => BlockState::Running,
+            (Status::Failed | Status::Stalled, _) => BlockState::Failed,
+        };
+        if let Some(row) = last_step(&run.join(METRICS_FILE)) {
+            self.gaussians = Some(row.gaussians);
+            if self.state == BlockState::Running {
+                self.iteration = row.it;
+                self.its = row.its;
+                let left = f64::from(found.iterations.total.saturating_sub(row.it));
+                self.eta_s = row.its.filter(|its| *its > 0.0).map(|its| left / f64::from(its));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The last step that a file of metrics tells of.

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ServeError;
-use super::assets;
 use super::root::{EXPORT_RECORD, Root, Run};
 use super::segments::is_plain;
+use super::{assets, projects};
 use crate::export::{ExportError, write_atomic, write_json};
 
 /// What an export wrote.
@@ -117,15 +117,20 @@ fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Vec<(String, 
     for run in runs {
         let inside = root.files(run).into_iter();
         files.extend(inside.map(|(path, place)| (format!("{}/{}", run.path(), path.join("/")), Source::Copy(place))));
+        let made = root.made_files(run).into_iter();
+        files.extend(made.map(|(name, text)| (format!("{}/{name}", run.path()), Source::Bytes(text.into_bytes()))));
     }
     for path in &comparisons {
         let inside: Vec<String> = path.split('/').skip(1).map(str::to_owned).collect();
         files.extend(root.file(&inside).map(|place| (path.clone(), Source::Copy(place))));
     }
     let paths: Vec<String> = runs.iter().map(Run::path).collect();
-    for (name, paths) in [("comparisons.json", comparisons), ("runs.json", paths)] {
-        let index = serde_json::Value::from(paths).to_string();
-        files.push((name.to_owned(), Source::Bytes(index.into_bytes())));
+    for (name, index) in [
+        ("comparisons.json", comparisons.into()),
+        ("projects.json", projects::index(root)),
+        ("runs.json", paths.into()),
+    ] {
+        files.push((name.to_owned(), Source::Bytes(index.to_string().into_bytes())));
     }
     files
 }

@@ -12,6 +12,7 @@ use axum::http::header::{
     CONTENT_SECURITY_POLICY, CONTENT_TYPE, IF_RANGE, RANGE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use serde_json::Value;
 use tokio::task::spawn_blocking;
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
@@ -21,6 +22,7 @@ use super::assets::{self, Asset};
 use super::body::Opened;
 use super::guard::{self, Refusal};
 use super::layout::media_type;
+use super::projects;
 use super::range::Part;
 use super::root::{Root, Run};
 use super::segments::segments;
@@ -83,12 +85,15 @@ async fn respond(State(site): State<Arc<Site>>, request: Request) -> Response<Bo
         match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["runs.json"] => {
                 guard::check_token(&request, &site.token)?;
-                let runs = |root: &Root| -> Vec<String> { root.runs().iter().map(Run::path).collect() };
-                index(Arc::clone(&site), runs).await
+                index(Arc::clone(&site), |root| root.runs().iter().map(Run::path).collect()).await
             }
             ["comparisons.json"] => {
                 guard::check_token(&request, &site.token)?;
-                index(Arc::clone(&site), Root::comparisons).await
+                index(Arc::clone(&site), |root| root.comparisons().into()).await
+            }
+            ["projects.json"] => {
+                guard::check_token(&request, &site.token)?;
+                index(Arc::clone(&site), projects::index).await
             }
             ["runs", ..] => {
                 guard::check_token(&request, &site.token)?;
@@ -107,11 +112,10 @@ async fn respond(State(site): State<Arc<Site>>, request: Request) -> Response<Bo
     response
 }
 
-/// `runs.json` and `comparisons.json`: paths, looked for on each request.
-async fn index(site: Arc<Site>, list: fn(&Root) -> Vec<String>) -> Result<Response<Body>, Refusal> {
+/// `runs.json`, `comparisons.json` and `projects.json`, looked for on each request.
+async fn index(site: Arc<Site>, list: fn(&Root) -> Value) -> Result<Response<Body>, Refusal> {
     let listed = spawn_blocking(move || list(&site.root)).await;
-    let paths = listed.map_err(|_| Refusal::Missing)?;
-    let text = serde_json::Value::from(paths).to_string();
+    let text = listed.map_err(|_| Refusal::Missing)?.to_string();
     let mut response = whole(text.into(), "application/json");
     set(&mut response, CACHE_CONTROL, "no-store");
     Ok(response)
@@ -126,11 +130,22 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
         .filter(|_| !headers.contains_key(IF_RANGE));
     let range = range.map(str::to_owned);
     let opening = spawn_blocking(move || {
-        let place = site.root.file(path.get(1..)?)?;
+        let inside = path.get(1..)?;
+        if let Some(text) = site.root.made(inside) {
+            return Some(Err(text));
+        }
+        let place = site.root.file(inside)?;
         let opened = Opened::open(&place, range.as_deref()).ok()?;
-        Some((opened, writer_of(&place)))
+        Some(Ok((opened, writer_of(&place))))
     });
-    let (opened, writer) = opening.await.ok().flatten().ok_or(Refusal::Missing)?;
+    let (opened, writer) = match opening.await.ok().flatten().ok_or(Refusal::Missing)? {
+        Ok(opened) => opened,
+        Err(made) => {
+            let mut response = whole(made.into(), media);
+            set(&mut response, CACHE_CONTROL, "no-store");
+            return Ok(response);
+        }
+    };
     let (length, sent, part) = (opened.length, opened.sent(), opened.part);
     let mut response = match part {
         Part::Outside => Response::new(Body::empty()),

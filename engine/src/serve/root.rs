@@ -1,20 +1,25 @@
 //! The folder with the runs: which there are, and where a file of one lies.
 //!
 //! A run is a folder with a `run.json`; a run inside a run is not looked for. The folder itself may be one run. Beside
-//! runs there may be comparisons of them, one JSON file each.
+//! runs there may be comparisons of them, one JSON file each. Projects of blocks hold runs, however deep they lie themselves, and
+//! the folder of a merged model stands for a run whose other files are made ([`super::merged`]).
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
 use super::ServeError;
-use super::layout;
 use super::segments::is_plain;
+use super::{layout, merged};
+use crate::project::{BLOCKS, ProjectFolder};
 
 /// How deep below the folder a run may lie: `runs/sweep/scene/run` has depth 3.
 const DEPTH: usize = 4;
+/// How deep below a project its runs lie: `blocks/b0000/run`.
+const PROJECT_DEPTH: usize = 3;
 /// Runs in the index; more are left out.
 const RUNS: usize = 1000;
 /// Entries of folders looked at for one index, so that a folder with a million files costs a moment and no more.
@@ -51,10 +56,20 @@ impl Run {
     }
 }
 
+/// A project of blocks inside the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Project {
+    /// Names of the folders that lead to it; none when the root is the project.
+    pub(super) name: Vec<String>,
+    /// Where it lies.
+    pub(super) folder: PathBuf,
+}
+
 /// What a folder holds.
 #[derive(Debug, Default)]
 struct Found {
     runs: Vec<Run>,
+    projects: Vec<Project>,
     /// Paths of comparisons, relative to the root.
     comparisons: Vec<String>,
 }
@@ -93,18 +108,43 @@ impl Root {
         paths
     }
 
+    /// All projects of blocks, sorted by name.
+    pub(super) fn projects(&self) -> Vec<Project> {
+        if self.itself().is_some() {
+            return Vec::new();
+        }
+        let mut projects = self.found().projects;
+        projects.sort_by(|a, b| a.name.cmp(&b.name));
+        projects
+    }
+
+    /// Whether the folder itself is a project.
+    pub(super) fn is_project(&self) -> bool {
+        self.itself().is_none() && is_project(&self.folder)
+    }
+
     fn found(&self) -> Found {
         let mut found = Found::default();
-        collect(&self.folder, &mut Vec::new(), &mut ENTRIES.clone(), &mut found);
+        collect(&self.folder, &mut Vec::new(), DEPTH, &mut ENTRIES.clone(), &mut found);
         found
+    }
+
+    /// The folder as messages may name it: nobody who looks at the page needs to know where on the machine it lies.
+    pub(super) fn without_folder(&self, text: &str) -> String {
+        text.replace(&format!("{}/", self.folder.display()), "")
+            .replace(&self.folder.display().to_string(), "the folder")
+    }
+
+    /// Name of the folder itself.
+    pub(super) fn own_name(&self) -> &str {
+        let name = self.folder.file_name().and_then(|name| name.to_str());
+        name.filter(|name| is_plain(name)).unwrap_or("run")
     }
 
     /// The root as a run, when it is one.
     fn itself(&self) -> Option<Run> {
-        let name = self.folder.file_name().and_then(|name| name.to_str());
-        let name = name.filter(|name| is_plain(name)).unwrap_or("run").to_owned();
         self.folder.join(RUN_JSON).is_file().then(|| Run {
-            name: vec![name],
+            name: vec![self.own_name().to_owned()],
             folder: self.folder.clone(),
         })
     }
@@ -116,13 +156,59 @@ impl Root {
             return Some((run.folder, rest));
         }
         let mut folder = self.folder.clone();
-        for (index, name) in path.iter().enumerate().take(DEPTH) {
+        let mut deepest = DEPTH;
+        for (index, name) in path.iter().enumerate() {
+            if is_project(&folder) {
+                deepest = index + PROJECT_DEPTH;
+            }
+            if index >= deepest {
+                break;
+            }
             folder.push(name);
-            if folder.join(RUN_JSON).is_file() {
+            if folder.join(RUN_JSON).is_file() || is_merged(&folder) {
                 return Some((folder, &path[index + 1..]));
             }
         }
         None
+    }
+
+    /// A file of the run that a merged model stands for, which lies nowhere: it is made. `path` are plain segments below `runs/`.
+    pub(super) fn made(&self, path: &[String]) -> Option<String> {
+        if !path.iter().all(|name| is_plain(name)) {
+            return None;
+        }
+        let (folder, inside) = self.find(path)?;
+        let [name] = inside else { return None };
+        self.made_of(&folder, name)
+    }
+
+    fn made_of(&self, folder: &Path, name: &str) -> Option<String> {
+        let project = folder.parent().filter(|_| is_merged(folder))?;
+        let model = self.inside(folder, &[merged::MODEL.to_owned()])?;
+        let title = match project == self.folder {
+            true => self.own_name(),
+            false => project.file_name()?.to_str()?,
+        };
+        merged::made(title, &model, name, |path| {
+            let mut blocks: Vec<String> = names(&project.join(BLOCKS)).take(RUNS).collect();
+            blocks.sort();
+            let file = |block: &String| {
+                let path = [BLOCKS, block]
+                    .into_iter()
+                    .chain(path.iter().copied())
+                    .map(str::to_owned);
+                self.inside(project, &path.collect::<Vec<_>>())
+            };
+            blocks.iter().filter_map(file).collect()
+        })
+    }
+
+    /// The files of a run that are made, by name.
+    pub(super) fn made_files(&self, run: &Run) -> Vec<(&'static str, String)> {
+        let names = merged::FILES.into_iter();
+        names
+            .filter_map(|name| Some((name, self.made_of(&run.folder, name)?)))
+            .collect()
     }
 
     /// Where the file of a run lies that `path`, plain segments below `runs/`, names. `None` when there is none, when
@@ -141,15 +227,24 @@ impl Root {
     }
 
     fn file_of(&self, run: &Path, inside: &[String]) -> Option<PathBuf> {
-        layout::is_shown(inside).then(|| self.inside(run, inside)).flatten()
+        let shown = match is_merged(run) {
+            true => inside == [merged::MODEL],
+            false => layout::is_shown(inside),
+        };
+        shown.then(|| self.inside(run, inside)).flatten()
     }
 
     /// The file at `path` below `folder`, unless a symbolic link leads out of the root.
     fn inside(&self, folder: &Path, path: &[String]) -> Option<PathBuf> {
         let place = path.iter().fold(folder.to_owned(), |place, name| place.join(name));
         let resolved = place.canonicalize().ok()?;
-        // A pipe or a device would block whoever opens it.
-        (resolved.starts_with(&self.folder) && resolved.is_file()).then_some(resolved)
+        self.holds(&resolved).then_some(resolved)
+    }
+
+    /// Whether a path leads to a file inside the root. A pipe or a device would block whoever opens it.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        let resolved = path.canonicalize();
+        resolved.is_ok_and(|resolved| resolved.starts_with(&self.folder) && resolved.is_file())
     }
 
     /// All files of a run that are shown: path inside the run, and where the file lies. Sorted.
@@ -187,9 +282,30 @@ fn names(folder: &Path) -> impl Iterator<Item = String> {
         .filter(|name| is_plain(name))
 }
 
-/// Adds the runs and comparisons below `folder`, called `name` so far. Links are not followed: what they show inside the root is listed
-/// under its own name, and what lies outside is not shown.
-fn collect(folder: &Path, name: &mut Vec<String>, entries: &mut usize, found: &mut Found) {
+/// Whether a folder is a project of blocks.
+fn is_project(folder: &Path) -> bool {
+    ProjectFolder::is_one(folder) && folder.join(BLOCKS).is_dir()
+}
+
+/// Whether a folder is that of a project's merged model.
+fn is_merged(folder: &Path) -> bool {
+    folder.ends_with(merged::FOLDER)
+        && folder.join(merged::MODEL).is_file()
+        && !folder.join(RUN_JSON).exists()
+        && folder.parent().is_some_and(is_project)
+}
+
+/// Adds what lies below `folder`, called `name` so far, runs down to the depth `deepest`. Links are not followed: what they show inside
+/// the root is listed under its own name, and what lies outside is not shown.
+fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut usize, found: &mut Found) {
+    let mut deepest = deepest;
+    if is_project(folder) {
+        deepest = name.len() + PROJECT_DEPTH;
+        found.projects.push(Project {
+            name: name.clone(),
+            folder: folder.to_owned(),
+        });
+    }
     let listing = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in listing {
         if *entries == 0 || found.runs.len() == RUNS {
@@ -211,20 +327,25 @@ fn collect(folder: &Path, name: &mut Vec<String>, entries: &mut usize, found: &m
         }
         let path = entry.path();
         name.push(own);
-        if path.join(RUN_JSON).is_file() {
+        if path.join(RUN_JSON).is_file() || is_merged(&path) {
             found.runs.push(Run {
                 name: name.clone(),
                 folder: path,
             });
-        } else if name.len() < DEPTH && !path.join(EXPORT_RECORD).exists() {
-            collect(&path, name, entries, found);
+        } else if name.len() < deepest && !path.join(EXPORT_RECORD).exists() {
+            collect(&path, name, deepest, entries, found);
         }
         name.pop();
     }
 }
 
-/// When a run started, in Unix seconds; 0 when its `run.json` does not tell.
+/// When a run started, in Unix seconds, or its model was merged; 0 when its `run.json` does not tell.
 fn started(run: &Path) -> u64 {
+    if is_merged(run) {
+        let changed = fs::metadata(run.join(merged::MODEL)).and_then(|file| file.modified());
+        let since = changed.ok().and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
+        return since.map_or(0, |since| since.as_secs());
+    }
     let read = || {
         let mut text = String::new();
         let file = File::open(run.join(RUN_JSON)).ok()?;

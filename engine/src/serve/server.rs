@@ -77,16 +77,21 @@ impl Server {
         })
     }
 
-    /// The address to open, with the token.
+    /// The address to open, with the token; that of a project's map where the folder is a project.
     #[must_use]
     pub fn url(&self) -> String {
-        address::url(self.address, self.site.token.text(), in_wsl())
+        let url = address::url(self.address, self.site.token.text(), in_wsl());
+        match self.site.root.is_project() {
+            true => url + "&tab=runs",
+            false => url,
+        }
     }
 
-    /// Number of runs and comparisons that the page would list now.
+    /// Number of runs, comparisons and projects that the page would list now.
     #[must_use]
     pub fn listed(&self) -> usize {
-        self.site.root.runs().len() + self.site.root.comparisons().len()
+        let root = &self.site.root;
+        root.runs().len() + root.comparisons().len() + root.projects().len()
     }
 
     /// Answers one client that is not on the network: all that it sends, and all that it gets.

@@ -231,6 +231,14 @@ fn what_is_no_block_to_cut_is_refused() {
     let first = block(&project, "b0000");
     let before = without(&project, files(&project));
     refused(&mut cut(&project, "b0009"), 4, &["has no block b0009", "kiln status"]);
+    let whole = &[
+        "is split already",
+        "kiln split",
+        "blocks/b0000",
+        "kiln status",
+        "kiln merge",
+    ];
+    refused(&mut kiln("split", &project, &[]), 2, whole);
     for (flag, value) in [
         ("--profile", "8gb"),
         ("-o", "elsewhere"),

@@ -11,6 +11,7 @@ use std::process::Command;
 
 use kiln::cli::{Request, parse};
 use kiln::config::{Inputs, resolve};
+use kiln_tests::projects::MadeProject;
 use kiln_tests::runs::{self, Scratch};
 
 /// Programs other than `kiln`, and what stands in for them.
@@ -198,6 +199,7 @@ fn the_viewer() {
     place.trained("runs/garden-16gb");
     fs::create_dir_all(place.at("data")).unwrap();
     symlink(place.at("runs"), place.at("data/experiments")).unwrap();
+    let _ = MadeProject::new(&place.at("city-blocks"), &[("b0000", [[None; 2]; 2])]);
     place.run_page("docs/guide/viewer.md");
     assert!(place.at("site/index.html").is_file());
 }

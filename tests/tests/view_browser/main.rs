@@ -12,6 +12,7 @@ mod live;
 mod metrics;
 mod network;
 mod places;
+mod projects;
 mod splats;
 mod stage;
 mod truth;

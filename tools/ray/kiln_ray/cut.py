@@ -110,11 +110,19 @@ def replace(storage: Storage, name: str, after: Project, before: Project) -> Non
 
 
 def settle(storage: Storage, name: str) -> None:
-    """What follows once the index lists the parts of a block: the list of names, and the block is gone."""
-    text = storage.read(records.INDEX)
-    project = text and Project.read(text, records.INDEX)
-    if not project or not project.parts_of(name):
-        return
+    """What follows once the index lists the parts of a block: the list of names, and the block is gone.
+
+    Other blocks may be cut at the same time. The list is replaced as it was before the index was read: whoever comes too late
+    reads both again, and the last one has read the index with all parts.
+    """
+    is_listed = False
+    while not is_listed:
+        tag = storage.read_tagged(LIST)
+        text = storage.read(records.INDEX)
+        project = text and Project.read(text, records.INDEX)
+        if not project or not project.parts_of(name):
+            return
+        names = "".join(f"{block}\n" for block in project.blocks).encode()
+        is_listed = bool(storage.replace(LIST, names, tag) if tag else storage.create(LIST, names))
     for key, _ in list(storage.names(f"blocks/{name}")):
         storage.delete(key)
-    storage.write(LIST, "".join(f"{block}\n" for block in project.blocks).encode())

@@ -125,6 +125,32 @@ def test_blocks_are_cut_in_the_index_one_after_the_other(storage: Storage, copy:
     assert not list(storage.names("blocks/b0000")) and list(storage.names("blocks/b0001"))
 
 
+def test_the_list_of_blocks_has_the_halves_of_all_cuts(
+    storage: Storage, copy: NodeCopy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(name: str) -> None:
+        record = json.loads(storage.read("project.json") or b"")
+        at = [block["name"] for block in record["blocks"]].index(name)
+        record["blocks"][at : at + 1] = [{"name": f"{name}{half}", "digest": half * 64} for half in "ab"]
+        storage.write("project.json", json.dumps(record).encode())
+
+    cut("b0000")
+    read = storage.read
+
+    def read_and_be_late(key: str) -> bytes | None:
+        text = read(key)
+        if key == "project.json":
+            # Another cut comes between the index that is read here and the list that is written of it.
+            monkeypatch.setattr(storage, "read", read)
+            cut("b0001")
+            settle(storage, "b0001")
+        return text
+
+    monkeypatch.setattr(storage, "read", read_and_be_late)
+    settle(storage, "b0000")
+    assert storage.read("blocks.txt") == b"b0000a\nb0000b\nb0001a\nb0001b\n"
+
+
 def test_a_project_that_was_cut_is_not_pushed_over(storage: Storage, project: Path, copy: NodeCopy) -> None:
     record = json.loads(copy.project.text)
     record["blocks"][0]["name"] = "b0000a"

@@ -9,6 +9,7 @@ pub(crate) mod evaluation;
 pub(crate) mod memory;
 pub(crate) mod metrics;
 pub(crate) mod names;
+pub(crate) mod project;
 pub(crate) mod table;
 
 use crate::json::{self, Value};

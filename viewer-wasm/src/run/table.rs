@@ -1,7 +1,7 @@
 //! All runs as a table: what each is and how good it became, filtered and sorted.
 
 use super::RunInfo;
-use crate::html::{count, duration, escape};
+use crate::html::{count, duration, escape, put};
 use crate::order::rising;
 
 /// A run's row.
@@ -144,7 +144,8 @@ impl Choice {
 /// The table; `open` are the runs shown together with the numbers of their colours, of which the first is the one whose
 /// splats are.
 pub(crate) fn table(rows: &[Row], choice: &Choice, open: &[(String, usize)]) -> String {
-    let heads = Column::ALL.map(|column| {
+    let mut out = String::from("<table><thead><tr>");
+    for column in Column::ALL {
         let (sort, arrow) = match (column == choice.column, choice.turned == column.is_text()) {
             (false, _) => ("none", ""),
             (true, true) => ("descending", " ↓"),
@@ -152,51 +153,75 @@ pub(crate) fn table(rows: &[Row], choice: &Choice, open: &[(String, usize)]) -> 
         };
         let class = if column.is_text() { "text" } else { "" };
         let title = column.title();
-        format!(
-            "<th scope=\"col\" class=\"{class}\" aria-sort=\"{sort}\"><button type=\"button\" class=\"quiet\" \
-             data-act=\"runs-sort\" data-value=\"{title}\">{title}{arrow}</button></th>"
-        )
-    });
+        put(
+            &mut out,
+            &[
+                "<th scope=\"col\" class=\"",
+                class,
+                "\" aria-sort=\"",
+                sort,
+                "\"><button type=\"button\" class=\"quiet\" data-act=\"runs-sort\" data-value=\"",
+                title,
+                "\">",
+                title,
+                arrow,
+                "</button></th>",
+            ],
+        );
+    }
+    out += "<td>Curves</td></tr></thead><tbody>";
     let shown = choice.rows(rows);
-    let body = shown.iter().map(|row| {
+    for row in &shown {
         let at = open.iter().position(|(path, _)| *path == row.path);
         let path = escape(&row.path);
-        let cells = Column::ALL.into_iter().skip(1).map(|column| {
-            let bad = column == Column::Status && matches!(column.text(row).as_str(), "failed" | "stalled" | "unread");
+        let current = if at == Some(0) { " aria-current=\"true\"" } else { "" };
+        put(&mut out, &["<tr", current, "><th scope=\"row\">"]);
+        if let Some(at) = at {
+            put(&mut out, &["<i class=\"key run", &open[at].1.to_string(), "\"></i>"]);
+        }
+        put(
+            &mut out,
+            &[
+                "<button type=\"button\" class=\"quiet\" data-act=\"open-run\" data-value=\"",
+                &path,
+                "\" title=\"",
+                &path,
+                "\">",
+                &escape(&row.name),
+                "</button></th>",
+            ],
+        );
+        for column in Column::ALL.into_iter().skip(1) {
+            let text = column.text(row);
+            let bad = column == Column::Status && matches!(text.as_str(), "failed" | "stalled" | "unread");
             let class = match (column.is_text(), bad) {
                 (true, true) => "text bad",
                 (true, false) => "text",
                 (false, _) => "",
             };
-            format!("<td class=\"{class}\">{}</td>", escape(&column.text(row)))
-        });
-        let current = if at == Some(0) { " aria-current=\"true\"" } else { "" };
-        let overlay = match at {
-            Some(0) => String::new(),
-            at => format!(
-                "<button type=\"button\" class=\"quiet\" data-act=\"overlay\" data-value=\"{path}\" \
-                 aria-pressed=\"{}\">compare</button>",
-                at.is_some()
-            ),
-        };
-        let key = at.map_or(String::new(), |at| format!("<i class=\"key run{}\"></i>", open[at].1));
-        format!(
-            "<tr{current}><th scope=\"row\">{key}<button type=\"button\" class=\"quiet\" data-act=\"open-run\" \
-             data-value=\"{path}\" title=\"{path}\">{}</button></th>{}<td>{overlay}</td></tr>",
-            escape(&row.name),
-            cells.collect::<String>()
-        )
-    });
-    let body: String = body.collect();
-    let none = if shown.is_empty() {
-        "<p class=\"faint none\">No run is like that.</p>"
-    } else {
-        ""
-    };
-    format!(
-        "<table><thead><tr>{}<td>Curves</td></tr></thead><tbody>{body}</tbody></table>{none}",
-        heads.concat()
-    )
+            put(&mut out, &["<td class=\"", class, "\">", &escape(&text), "</td>"]);
+        }
+        out += "<td>";
+        if at != Some(0) {
+            let pressed = if at.is_some() { "true" } else { "false" };
+            put(
+                &mut out,
+                &[
+                    "<button type=\"button\" class=\"quiet\" data-act=\"overlay\" data-value=\"",
+                    &path,
+                    "\" aria-pressed=\"",
+                    pressed,
+                    "\">compare</button>",
+                ],
+            );
+        }
+        out += "</td></tr>";
+    }
+    out += "</tbody></table>";
+    if shown.is_empty() {
+        out += "<p class=\"faint none\">No run is like that.</p>";
+    }
+    out
 }
 
 #[cfg(test)]

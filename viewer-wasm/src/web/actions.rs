@@ -78,6 +78,7 @@ pub(super) fn listen() {
             with(|app| {
                 app.view.dirty = true;
                 app.draw_charts();
+                app.show_projects();
                 app.fit_compare();
             });
         });

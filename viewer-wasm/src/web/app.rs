@@ -154,6 +154,7 @@ impl App {
             Tab::Metrics => self.draw_charts(),
             Tab::Evaluation => self.show_evaluation(),
             Tab::Runs => {
+                self.show_projects();
                 self.show_table();
                 wasm_bindgen_futures::spawn_local(table::read_rows());
             }

@@ -10,7 +10,7 @@ use super::dom;
 use super::runs::read_evaluation;
 use super::subject::Subject;
 use crate::address::{Address, Tab};
-use crate::html::escape;
+use crate::html::{escape, put};
 use crate::math::exp;
 use crate::run::evaluation::{Figure, ViewRow};
 use crate::wipe::Frame;
@@ -356,23 +356,27 @@ fn table(rows: &[&ViewRow], chosen: Option<&ViewRow>, by: Figure, worst_first: b
     // What no view has takes no room.
     let had = |figure: &Figure| rows.iter().any(|row| row.figure(*figure).is_some());
     let figures: Vec<Figure> = Figure::ALL.into_iter().filter(had).collect();
-    let heads = figures.iter().map(|&figure| {
+    let mut out = String::from("<table><thead><tr><th scope=\"col\">View</th>");
+    for &figure in &figures {
         let (sort, arrow) = match (figure == by, figure.more_is_better() == worst_first) {
             (false, _) => ("none", ""),
             (true, true) => ("ascending", " ↑"),
             (true, false) => ("descending", " ↓"),
         };
-        format!(
-            "<th scope=\"col\" aria-sort=\"{sort}\"><button type=\"button\" class=\"quiet\" data-act=\"sort\" \
-             data-value=\"{}\">{}{arrow}</button></th>",
+        let head = [
+            "<th scope=\"col\" aria-sort=\"",
+            sort,
+            "\"><button type=\"button\" class=\"quiet\" data-act=\"sort\" data-value=\"",
             figure.key(),
-            figure.title()
-        )
-    });
-    let lines = rows.iter().map(|row| {
-        let cells = figures
-            .iter()
-            .map(|figure| format!("<td>{}</td>", figure.print(row.figure(*figure))));
+            "\">",
+            figure.title(),
+            arrow,
+            "</button></th>",
+        ];
+        put(&mut out, &head);
+    }
+    out += "</tr></thead><tbody>";
+    for row in rows {
         let current = if chosen == Some(*row) {
             " aria-current=\"true\""
         } else {
@@ -380,17 +384,29 @@ fn table(rows: &[&ViewRow], chosen: Option<&ViewRow>, by: Figure, worst_first: b
         };
         let (name, set) = (escape(&row.name), row.set());
         let dim = if row.images { "" } else { " class=\"dim\"" };
-        format!(
-            "<tr data-act=\"view\" data-view=\"{name}\" data-value=\"{set}/{name}\"{current}{dim}><th scope=\"row\">\
-             <button type=\"button\" class=\"quiet\">{name}</button><small>{set}</small></th>{}</tr>",
-            cells.collect::<String>()
-        )
-    });
-    format!(
-        "<table><thead><tr><th scope=\"col\">View</th>{}</tr></thead><tbody>{}</tbody></table>",
-        heads.collect::<String>(),
-        lines.collect::<String>()
-    )
+        let line = [
+            "<tr data-act=\"view\" data-view=\"",
+            &name,
+            "\" data-value=\"",
+            set,
+            "/",
+            &name,
+            "\"",
+            current,
+            dim,
+            "><th scope=\"row\"><button type=\"button\" class=\"quiet\">",
+            &name,
+            "</button><small>",
+            set,
+            "</small></th>",
+        ];
+        put(&mut out, &line);
+        for figure in &figures {
+            put(&mut out, &["<td>", &figure.print(row.figure(*figure)), "</td>"]);
+        }
+        out += "</tr>";
+    }
+    out + "</tbody></table>"
 }
 
 fn listen() {

@@ -192,7 +192,7 @@ impl App {
 
     /// The tab beside the one in front.
     fn step_tab(&mut self, by: i64) {
-        let shown = |tab: &Tab| *tab != Tab::Runs || self.index.len() > 1;
+        let shown = |tab: &Tab| *tab != Tab::Runs || self.has_index;
         let tabs: Vec<Tab> = Tab::ALL.into_iter().filter(shown).collect();
         let now = tabs.iter().position(|tab| *tab == self.address.tab).unwrap_or(0);
         let next = tabs[(now as i64 + by).rem_euclid(tabs.len() as i64) as usize];

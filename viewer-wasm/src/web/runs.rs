@@ -399,7 +399,7 @@ impl App {
                 .map_or(String::new(), |path| format!("{} · ", self.name_of(path)));
             document.set_title(&(name + "Kiln"));
         }
-        dom::show("tab-runs", self.index.len() > 1);
+        dom::show("tab-runs", self.has_index);
         self.sync_address();
         self.show_live();
         self.show_table();

@@ -1,21 +1,27 @@
-//! The tab of all runs.
+//! The tab of all projects and runs.
 
 use super::app::{App, with};
 use super::{dom, net};
 use crate::address::Tab;
-use crate::json;
+use crate::json::{self, Value};
 use crate::run::names::short;
+use crate::run::project::section;
 use crate::run::table::{Choice, Column, Row, table};
 use crate::run::{RunInfo, parse_index};
 
 /// Bytes at the end of `metrics.jsonl` in which the last time is looked for.
 const END_BYTES: u32 = 16 << 10;
 
+/// Widest map, pixels.
+const WIDEST_PX: f64 = 480.0;
+
 /// What is known of all runs.
 #[derive(Default)]
 pub(super) struct Table {
     rows: Vec<Row>,
     choice: Choice,
+    /// Entries of `projects.json`.
+    projects: Option<Value>,
     /// Rows are being read.
     reading: bool,
 }
@@ -26,7 +32,16 @@ pub(super) async fn read_rows() {
     if begun != Some(true) {
         return;
     }
-    let index_url = with(|app| app.address.request("runs.json")).unwrap_or_default();
+    let request = |file: &str| with(|app| app.address.request(file)).unwrap_or_default();
+    // A server of files alone may have no projects.
+    let projects = net::text(&request("projects.json"), true).await;
+    if let Some(projects) = projects.ok().and_then(|text| json::parse(&text).ok()) {
+        with(|app| {
+            app.table.projects = Some(projects);
+            app.show_projects();
+        });
+    }
+    let index_url = request("runs.json");
     let index = net::text(&index_url, true)
         .await
         .ok()
@@ -40,7 +55,7 @@ pub(super) async fn read_rows() {
         rows.map(|row| row.path.clone()).collect::<Vec<_>>()
     });
     for path in wanted.unwrap_or_default() {
-        let url = |file: &str| with(|app| app.address.request(&format!("{path}/{file}"))).unwrap_or_default();
+        let url = |file: &str| request(&format!("{path}/{file}"));
         let info = net::text(&url("run.json"), true).await;
         let info = info.ok().and_then(|text| RunInfo::parse(&text).ok());
         let end = net::end(&url("metrics.jsonl"), END_BYTES).await.unwrap_or_default();
@@ -90,6 +105,19 @@ impl App {
     pub(super) fn name_of<'a>(&'a self, path: &'a str) -> &'a str {
         let row = self.table.rows.iter().find(|row| row.path == path);
         row.map_or_else(|| path.rsplit('/').next().unwrap_or(path), |row| &row.name)
+    }
+
+    /// Draws the maps anew when the tab is in front.
+    pub(super) fn show_projects(&self) {
+        if self.address.tab == Tab::Runs {
+            let width = dom::by_id("projects").map_or(0.0, |element| f64::from(element.client_width()));
+            let open = self.runs.first().map_or("", |run| &run.path);
+            let mut html = String::new();
+            for project in self.table.projects.as_ref().map_or(&[][..], Value::as_items) {
+                html += &section(project, width.min(WIDEST_PX), open);
+            }
+            dom::set_html("projects", &html);
+        }
     }
 
     /// Draws the tab anew when it is in front.

@@ -97,6 +97,10 @@ fn command_line() {
             path: path("city-blocks"),
             block: path("city-blocks/blocks/b0000"),
         },
+        UsageError::IsSplit {
+            path: path("city-blocks"),
+            block: path("city-blocks/blocks/b0000"),
+        },
         UsageError::NoProjectFolder,
         UsageError::NoProfile,
         UsageError::OfBlock {
@@ -139,6 +143,7 @@ fn command_line() {
             RecipeOfRun,
             RunAsScene,
             ProjectAsScene,
+            IsSplit,
             NoProjectFolder,
             NoProfile,
             OfBlock,
