@@ -70,7 +70,7 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
     });
     c.within("losses", |c| {
         for (i, loss) in profile.losses.iter().enumerate() {
-            let of_planes = matches!(loss, Loss::Normals(_) | Loss::Depth(_));
+            let of_planes = matches!(loss, Loss::Normals(_) | Loss::Depth(_) | Loss::Neighbour(_));
             c.within(i, |c| {
                 c.require("kind", !of_planes, loss.kind(), || why("a loss of images"))
             });

@@ -18,6 +18,7 @@ mod mesh;
 mod mesh_splatting;
 mod most_gaussians;
 mod moved;
+mod neighbour;
 mod profile;
 mod read;
 mod rules;

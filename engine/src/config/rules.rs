@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, bound, sugar, triangles};
+use super::{DeviceChoice, bound, neighbour, sugar, triangles};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer, Regularizer};
 
@@ -90,10 +90,12 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
                 .to_owned()
         });
     });
-    let with_planes = profile
-        .losses
-        .iter()
-        .find(|loss| matches!(loss, Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_)));
+    let with_planes = profile.losses.iter().find(|loss| {
+        matches!(
+            loss,
+            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::Neighbour(_)
+        )
+    });
     c.within("optimizer", |c| {
         let Optimizer::AdamFused(adam) = &profile.optimizer;
         let on = adam.deferred_sh == DeferredSh::On;
@@ -134,7 +136,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     }
     let blends_depths = profile.losses.iter().any(|loss| matches!(loss, Loss::DnConsistency(_)));
     for (i, loss) in profile.losses.iter().enumerate() {
-        let other = blends_depths && matches!(loss, Loss::Normals(_) | Loss::Depth(_));
+        let other = blends_depths && matches!(loss, Loss::Normals(_) | Loss::Depth(_) | Loss::Neighbour(_));
         c.within("losses", |c| {
             c.within(i, |c| {
                 c.require("kind", !other, loss.kind(), || {
@@ -153,6 +155,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             });
         });
     }
+    neighbour::check_together(profile, c);
     c.within("regularizers", |c| {
         check_list(&profile.regularizers, c, |term, c| term.check(c));
         for (i, term) in profile.regularizers.iter().enumerate() {
@@ -307,6 +310,7 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
             Loss::Normals(options) => scale(&mut options.from),
             Loss::DnConsistency(options) => scale(&mut options.from),
             Loss::Depth(options) => scale(&mut options.from),
+            Loss::Neighbour(options) => scale(&mut options.from),
             _ => {}
         }
     }

@@ -31,6 +31,7 @@ pub mod mesh_gather;
 pub mod mesh_shade;
 pub mod morton;
 pub mod move_rows;
+pub mod neighbor_loss;
 pub mod neighbor_of;
 pub mod neighbors;
 pub mod opacity_reset;

@@ -58,7 +58,8 @@ impl BytesPer {
             let mut table = TensorTable::default();
             let tensors = StepTensors::new(&mut table, &c, variants);
             if c.losses.surfaces() {
-                let _: StepTensors = tensors.for_surface_steps(&mut table);
+                let surfaces = tensors.for_surface_steps(&mut table);
+                let _: Option<StepTensors> = surfaces.for_pair_steps(&mut table);
             }
             let mut bytes: BTreeMap<String, (Class, u64)> = BTreeMap::new();
             for tensor in table.tensors() {

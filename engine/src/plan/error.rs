@@ -325,6 +325,11 @@ pub enum LossError {
         "the loss `alpha` and the strategy `error_guided` cannot go together: both use the fourth channel of image gradients"
     )]
     Scores,
+    /// Two photos in each step of a run that has few of them at a time.
+    #[error(
+        "the loss `neighbour` looks at two photos in each step, and `dataset.residency` is stream, which decodes one for each step"
+    )]
+    Streamed,
     /// More Gaussians than the lists of neighbours can be bound for.
     #[error(
         "the regularizer `density` with {k} neighbours takes at most {most} Gaussians on this device, whose passes can bind no \
@@ -372,6 +377,9 @@ impl LossError {
             }
             Self::TooDense { fitting: None, .. } => "lower `memory.max_gaussians`",
             Self::SurfacesTooLarge { .. } => "`dataset.resolution` makes images smaller",
+            Self::Streamed => {
+                "`dataset.residency: host` or `device` keeps all photos; `dataset.resolution` makes them smaller"
+            }
             Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
         }
     }

@@ -21,7 +21,7 @@ pub enum CullTime {
 /// One thing to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Job {
-    /// A training step whose photo is in this page of resident photos; of page 0 where steps bring theirs.
+    /// A training step, or what is drawn before it, whose photo is in this page of resident photos; of page 0 where steps bring theirs.
     Step(Terms, usize),
     /// Draws and measures a view.
     Evaluate {

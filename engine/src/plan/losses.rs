@@ -1,9 +1,10 @@
 //! What a profile's losses need of scene and plan.
 
 use super::{LossError, PlanError};
-use crate::config::{Background, MostGaussians, Profile};
+use crate::config::{Background, MostGaussians, Profile, Residency};
 use crate::kernels::density_terms::DensityTerms;
 use crate::kernels::depth_loss::DepthWeight;
+use crate::kernels::neighbor_loss::PairWeights;
 use crate::kernels::views::IMAGE_BYTES;
 use crate::kernels::{exposure, pose};
 use crate::memory::{Gpu, MemoryError, PlanLimits};
@@ -26,13 +27,17 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -
     let pixels = scene.views().map(|(_, view)| view.pixels()).max().unwrap_or(0);
     let most = limits.binding_bytes / IMAGE_BYTES;
     if extra.surfaces() && pixels > most {
-        let loss = match (extra.normals, extra.consistency, extra.depth) {
+        let loss = match (extra.normals, extra.consistency, extra.depth, extra.pair) {
             (true, ..) => "normals",
-            (_, true, _) => "dn_consistency",
-            (_, _, Some(_)) => "depth",
-            (_, _, None) => "density",
+            (_, true, ..) => "dn_consistency",
+            (_, _, Some(_), _) => "depth",
+            (.., Some(_)) => "neighbour",
+            (.., None) => "density",
         };
         return Err(LossError::SurfacesTooLarge { loss, pixels, most }.into());
+    }
+    if extra.pair.is_some() && profile.dataset.residency == Residency::Stream {
+        return Err(LossError::Streamed.into());
     }
     if extra.depth.is_some() != scene.parts().depths {
         return Err(LossError::NoDepths.into());
@@ -56,6 +61,13 @@ pub(super) fn extra(profile: &Profile, extent: f32) -> ExtraLosses {
             Loss::Depth(options) if options.weight > 0.0 => Some(DepthWeight {
                 start: options.weight,
                 decay: (options.weight_end / options.weight).ln() / profile.schedule.iterations.max(1) as f32,
+            }),
+            _ => None,
+        }),
+        pair: profile.losses.iter().find_map(|loss| match loss {
+            Loss::Neighbour(options) if loss.weight() > 0.0 => Some(PairWeights {
+                geometry: options.geometry,
+                photometric: options.photometric,
             }),
             _ => None,
         }),

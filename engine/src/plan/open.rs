@@ -88,9 +88,14 @@ impl OpenDevice {
 ///
 /// # Errors
 /// [`PlanError::NoDevice`] when the fault `reduction` asks for what the device or `train.deterministic` excludes, and when
-/// the loss `normals` or `depth` wants more of the device than it has.
+/// a loss of planes wants more of the device than it has.
 pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Result<Variants, PlanError> {
-    let of_planes = |loss: &&Loss| matches!(loss, Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_));
+    let of_planes = |loss: &&Loss| {
+        matches!(
+            loss,
+            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::Neighbour(_)
+        )
+    };
     if let Some(loss) = profile.losses.iter().find(of_planes) {
         enough_buffers(caps, &format!("`losses` has `{}`", loss.kind()))?;
     }

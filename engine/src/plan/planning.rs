@@ -25,8 +25,8 @@ use crate::plugins::{ErrorGuidedOptions, Strategy};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::scene::{SceneIndex, photo_bytes};
 use crate::step::{
-    self, BandTensors, Capacities, DensifyTensors, RecordBandTensors, ResidentImages, STAGING_BYTES, StepExtras,
-    StepTensors, Terms, Turns,
+    self, BandTensors, Capacities, DensifyTensors, PairTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
+    StepExtras, StepTensors, Terms, Turns,
 };
 
 /// What programs are told of a scene.
@@ -71,6 +71,8 @@ pub struct TrainPlan {
     pub record_bands: Option<RecordBandTensors>,
     /// What is submitted.
     pub jobs: Jobs<Program>,
+    /// What steps that compare with a neighbouring view need; none where the losses do not.
+    pub pair: Option<PairTensors>,
     /// What [`Job::Histogram`] leaves for the host, [`histogram::BYTES`]; none where there is no such job.
     pub histogram_back: Option<Span>,
     /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
@@ -109,11 +111,21 @@ impl TrainPlan {
         let mut jobs = Jobs::default();
         let with_surfaces = capacities.losses.surfaces();
         let surfaces = with_surfaces.then(|| tensors.for_surface_steps(&mut table));
-        let steps = [(Terms::Image, Some(&tensors)), (Terms::Surface, surfaces.as_ref())];
+        let pairs = surfaces
+            .as_ref()
+            .and_then(|surfaces| surfaces.for_pair_steps(&mut table));
+        let alone = surfaces.as_ref().filter(|_| capacities.losses.surfaces_alone());
+        let steps = [
+            (Terms::Image, Some(&tensors)),
+            (Terms::Surface, alone),
+            (Terms::Pair, pairs.as_ref()),
+        ];
         let steps = steps.map(|(terms, tensors)| Some((terms, tensors?)));
         for (terms, tensors) in steps.iter().flatten() {
             let pages = step::train_steps(tensors).into_iter().enumerate();
             jobs.extend(pages.map(|(page, step)| (Job::Step(*terms, page), step)));
+            let pages = step::draw_neighbor(tensors).into_iter().enumerate();
+            jobs.extend(pages.map(|(page, step)| (Job::Step(Terms::Neighbor, page), step)));
         }
         let mut filter = Program::new("filter_3d");
         let io = FilterIo {
@@ -165,10 +177,18 @@ impl TrainPlan {
             too_many.then(|| RecordBandTensors::new(&mut table, surfaces.as_ref().unwrap_or(&tensors), true));
         let copies = readback.copies(&tensors);
         for (terms, tensors) in steps.iter().flatten() {
-            jobs.add_bands(*terms, Turns::Lists, step::banded(tensors, &bands, &copies[..2]));
+            let lists = |tensors: &StepTensors| step::banded(tensors, &bands, &copies[..2]);
+            jobs.add_bands(*terms, Turns::Lists, lists(tensors));
+            jobs.add_bands(
+                Terms::Neighbor,
+                Turns::Lists,
+                step::draw_neighbor_in_bands(tensors, lists),
+            );
             if let Some(records) = &record_bands {
-                let parts = step::banded_records(tensors, &bands, records, &copies[..2]);
-                jobs.add_bands(*terms, Turns::Records, parts);
+                let records = |tensors: &StepTensors| step::banded_records(tensors, &bands, records, &copies[..2]);
+                jobs.add_bands(*terms, Turns::Records, records(tensors));
+                let parts = step::draw_neighbor_in_bands(tensors, records);
+                jobs.add_bands(Terms::Neighbor, Turns::Records, parts);
             }
         }
         jobs.extend([
@@ -184,6 +204,7 @@ impl TrainPlan {
         Self {
             jobs,
             record_bands,
+            pair: pairs.and_then(|pairs| pairs.extra.pair),
             histogram_back: Some(histogram_back),
             bands,
             layout: layout_of(profile),

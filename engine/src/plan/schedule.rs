@@ -129,6 +129,16 @@ pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
     }
 }
 
+/// True when the loss of a step looks at a neighbouring view too, where the view has one.
+#[must_use]
+pub fn pairs_at(profile: &Profile, iteration: u32) -> bool {
+    let of_pairs = |loss: &Loss| match loss {
+        Loss::Neighbour(options) => loss.weight() > 0.0 && iteration >= options.from,
+        _ => false,
+    };
+    profile.losses.iter().any(of_pairs)
+}
+
 /// Length that learning rates of positions are in, world units: the extent of the scene, or for the vertices of a mesh ten radii over
 /// the root of their number, as SuGaR has it.
 #[must_use]
@@ -440,6 +450,17 @@ mod tests {
         }
         let early = recipe("surface", &[("losses.2.from", "0")]);
         assert_eq!(terms_at(&early, 1), Terms::Surface);
+    }
+
+    #[test]
+    fn neighbours_are_looked_at_from_their_iteration_on() {
+        let none = recipe("surface", &[]);
+        assert!(iterations(&none, pairs_at).is_empty());
+        let losses = "[{ kind: l1 }, { kind: normals }, { kind: neighbour, from: 9000 }]";
+        let with = iterations(&recipe("surface", &[("losses", losses)]), pairs_at);
+        assert_eq!((with.len(), with[0]), (21_001, 9000));
+        let off = "[{ kind: l1 }, { kind: neighbour, geometry: 0, photometric: 0 }]";
+        assert!(iterations(&recipe("surface", &[("losses", off)]), pairs_at).is_empty());
     }
 
     #[test]

@@ -14,12 +14,13 @@ family! {
         Normals(NormalsOptions) = "normals", "disagreement between blended normals and the normals of the depth map, away from edges of the photo: surfaces for meshes";
         DnConsistency(DnConsistencyOptions) = "dn_consistency", "SuGaR: disagreement between blended normals and the normals of blended depths";
         Depth(DepthOptions) = "depth", "disagreement between a render's inverse depth and the photo's depth map; needs `dataset.depths`";
+        Neighbour(NeighbourOptions) = "neighbour", "PGSR: disagreement of depths and greys with those of a neighbouring view, by blended planes";
         Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
     }
 }
 
 impl Loss {
-    /// Weight of this term; 0 of what is none.
+    /// Weight of this term, of all its parts together; 0 of what is none.
     #[must_use]
     pub fn weight(&self) -> f32 {
         match self {
@@ -29,6 +30,7 @@ impl Loss {
             Self::Normals(options) => options.weight,
             Self::DnConsistency(options) => options.weight,
             Self::Depth(options) => options.weight,
+            Self::Neighbour(options) => options.geometry + options.photometric,
             Self::Exposure(_) => 0.0,
         }
     }
@@ -172,6 +174,36 @@ impl Options for DepthOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
         checker.range("weight_end", self.weight_end, 1e-6..=10.0);
+        checker.range("from", self.from, 0..=10_000_000);
+    }
+}
+
+/// Options of `neighbour`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NeighbourOptions {
+    /// Weight of the mean distance that points are off after going to the neighbour's depth and back, per pixel; 0 to 10.
+    pub geometry: f32,
+    /// Weight of the mean of 1 - NCC over patches; 0 to 10.
+    pub photometric: f32,
+    /// First iteration that has the term; 0 to 10 000 000. The steps before it cost what they cost without it.
+    pub from: u32,
+}
+
+impl Default for NeighbourOptions {
+    fn default() -> Self {
+        Self {
+            geometry: 0.03,
+            photometric: 0.15,
+            from: 7000,
+        }
+    }
+}
+
+impl Options for NeighbourOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("geometry", self.geometry, 0.0..=10.0);
+        checker.range("photometric", self.photometric, 0.0..=10.0);
         checker.range("from", self.from, 0..=10_000_000);
     }
 }

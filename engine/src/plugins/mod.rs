@@ -24,7 +24,9 @@ pub use family::{Entry, Family, Options};
 pub use init::{
     Init, MeshOptions, ModelOptions, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions,
 };
-pub use losses::{AlphaOptions, DepthOptions, DnConsistencyOptions, DssimOptions, ExposureOptions, L1Options, Loss};
+pub use losses::{
+    AlphaOptions, DepthOptions, DnConsistencyOptions, DssimOptions, ExposureOptions, L1Options, Loss, NeighbourOptions,
+};
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use registry::families;

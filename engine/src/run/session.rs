@@ -279,6 +279,7 @@ impl Session {
         };
         let camera = view.camera.clone();
         self.trainer.see(id.index);
+        self.see_neighbor(iteration, id.index)?;
         let status = self.trainer.advance_and_hold(&camera, photo)?;
         self.stage_next();
         if let Some(opened) = self.opened.take() {

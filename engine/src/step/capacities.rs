@@ -8,6 +8,7 @@ use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
 use crate::kernels::density_terms::DensityTerms;
 use crate::kernels::depth_loss::DepthWeight;
+use crate::kernels::neighbor_loss::PairWeights;
 use crate::kernels::swaths::Swaths;
 use crate::kernels::uniforms::TILE_PX;
 use crate::scene::{PhotoParts, photo_bytes};
@@ -28,13 +29,22 @@ pub struct ExtraLosses {
     pub depth: Option<DepthWeight>,
     /// Terms of the density of Gaussians, from some iteration on.
     pub density: Option<DensityTerms>,
+    /// Consistency with a neighbouring view, from some iteration on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair: Option<PairWeights>,
 }
 
 impl ExtraLosses {
     /// True where some steps train the planes of Gaussians.
     #[must_use]
     pub const fn planes(&self) -> bool {
-        self.normals || self.consistency || self.depth.is_some()
+        self.normals || self.consistency || self.depth.is_some() || self.pair.is_some()
+    }
+
+    /// True where some steps draw surfaces of one view alone.
+    #[must_use]
+    pub fn surfaces_alone(&self) -> bool {
+        Self { pair: None, ..*self }.surfaces()
     }
 
     /// True where steps need every Gaussian's colour up to date.

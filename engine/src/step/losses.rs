@@ -2,13 +2,15 @@
 //!
 //! What a profile does not ask for has no tensor and no pass here.
 
-use super::{Capacities, StepTensors, triangles};
+use super::{Capacities, PairTensors, StepTensors, triangles};
 use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::exposure::Exposures;
 use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::pose::Poses;
 use crate::kernels::views::{Chunk, Intersections, Pixels, Splats};
-use crate::kernels::{alpha_loss, depth_loss, exposure, loss, plane_loss, pose, rasterize_backward, surface_depth};
+use crate::kernels::{
+    alpha_loss, depth_loss, exposure, loss, neighbor_loss, plane_loss, pose, rasterize_backward, surface_depth,
+};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 
 /// Tensors of the losses that need some of their own.
@@ -24,6 +26,8 @@ pub struct ExtraTensors {
     pub plane_loss: Option<PlaneLossIo>,
     /// Weight of the loss of depth maps; only in steps that draw surfaces.
     pub depth_weight: Option<DepthWeight>,
+    /// Consistency with a neighbouring view; only in steps that compare with one.
+    pub pair: Option<PairTensors>,
 }
 
 impl ExtraTensors {
@@ -70,6 +74,7 @@ impl ExtraTensors {
             poses,
             plane_loss: None,
             depth_weight: None,
+            pair: None,
         }
     }
 }
@@ -94,9 +99,11 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let ExtraTensors {
         plane_loss: planes,
         depth_weight,
+        pair,
         ..
     } = t.extra;
-    let Some(surface) = pixels.surface.filter(|_| planes.is_some() || depth_weight.is_some()) else {
+    let of_planes = planes.is_some() || depth_weight.is_some() || pair.is_some();
+    let Some(surface) = pixels.surface.filter(|_| of_planes) else {
         return;
     };
     let max_pixels = t.capacities.max_pixels;
@@ -116,6 +123,10 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
             weight,
             planes.is_none(),
         );
+    }
+    if let Some(pair) = pair {
+        let alone = planes.is_none() && depth_weight.is_none();
+        neighbor_loss::record(program, &t.shared, pixels, &surface, &pair.io, max_pixels, alone);
     }
 }
 

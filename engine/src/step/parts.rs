@@ -11,6 +11,10 @@ pub enum Terms {
     Image,
     /// The image, and the planes and depths that are blended beside it.
     Surface,
+    /// The same, and what a neighbouring view shows. See [`draw_neighbor`](super::draw_neighbor).
+    Pair,
+    /// Nothing: the neighbour that a step of [`Terms::Pair`] compares with, which is drawn before it.
+    Neighbor,
 }
 
 /// What bands take turns with.

@@ -1,6 +1,8 @@
 //! Every tensor of a run, named once.
 
-use super::{Capacities, DensityTensors, ExtraTensors, ResidentImages, TriangleSizes, TriangleTensors, mesh_tensors};
+use super::{
+    Capacities, DensityTensors, ExtraTensors, ResidentImages, Rings, TriangleSizes, TriangleTensors, mesh_tensors,
+};
 use crate::kernels::bound::MeshIo;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
@@ -11,23 +13,6 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Chunk, Intersections, Partials, Pixels, Shared, Splats, Surface, Variants};
 use crate::kernels::{loss, views};
 use crate::program::{Class, Span, Tag, TensorTable};
-
-/// Host-visible rings and their strides.
-#[derive(Clone, Copy, Debug)]
-pub struct Rings {
-    /// Uniform blocks, one a slot, each with room for that of triangles behind it.
-    pub uniforms: Span,
-    /// Bytes between uniform slots.
-    pub uniforms_stride: u64,
-    /// Ground-truth images, one a slot.
-    pub images: Span,
-    /// Bytes between image slots.
-    pub images_stride: u64,
-    /// Status words, one a slot.
-    pub status: Span,
-    /// Bytes between status slots.
-    pub status_stride: u64,
-}
 
 /// Tensors of the 3D filter.
 #[derive(Clone, Copy, Debug)]
@@ -383,7 +368,7 @@ impl StepTensors {
         };
         // Only evaluations bring their images when those of steps are resident, one at a time.
         let image_slots = if resident.pages.is_empty() { c.slots } else { 1 };
-        let rings = rings(table, &c, image_slots);
+        let rings = Rings::new(table, &c, image_slots);
         Self {
             capacities: c,
             variants: *variants,
@@ -419,27 +404,6 @@ impl StepTensors {
             position_noise: extras.position_noise,
             bound,
         }
-    }
-}
-
-fn rings(table: &mut TensorTable, c: &Capacities, image_slots: u32) -> Rings {
-    let slots = u64::from(c.slots);
-    let uniforms_bytes = size_of::<StepUniforms>() + size_of::<TriangleUniforms>();
-    let uniforms_stride = (uniforms_bytes as u64).next_multiple_of(256);
-    let status_stride = (size_of::<Counters>() as u64).next_multiple_of(256);
-    let images_stride = c.image_bytes().next_multiple_of(256);
-    Rings {
-        uniforms: table.add("ring/uniforms", Class::Upload, Tag::Staging, slots * uniforms_stride),
-        uniforms_stride,
-        images: table.add(
-            "ring/images",
-            Class::Upload,
-            Tag::Staging,
-            u64::from(image_slots) * images_stride,
-        ),
-        images_stride,
-        status: table.add("ring/status", Class::Readback, Tag::Staging, slots * status_stride),
-        status_stride,
     }
 }
 

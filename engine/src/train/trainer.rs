@@ -3,6 +3,7 @@
 mod deferred;
 mod events;
 mod heal;
+mod pair;
 mod poses;
 mod replay;
 mod results;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use deferred::Deferred;
+use pair::{Drawn, Pairs};
 
 use super::TrainError;
 use super::bands::{BandRing, Banding};
@@ -61,6 +63,8 @@ pub(super) struct Flight {
     pub(super) page: usize,
     /// It was submitted with timestamps.
     pub(super) is_timed: bool,
+    /// The neighbour that it compares with.
+    pub(super) neighbor: Option<Drawn>,
 }
 
 /// Where the photo of a step is.
@@ -116,6 +120,8 @@ pub struct Trainer {
     iteration: u32,
     /// Training view of the next step.
     view: u32,
+    /// What it compares with.
+    pairs: Pairs,
     /// Per slot, the step in flight.
     pub(super) in_flight: Vec<Option<Flight>>,
     /// Oldest first; no longer than the ring, as each call of [`Trainer::advance`] takes one.
@@ -211,6 +217,7 @@ impl Trainer {
             steps: GroupSteps::default(),
             iteration: 0,
             view: 0,
+            pairs: Pairs::new(plan.pair),
             in_flight: (0..slots).map(|_| None).collect(),
             finished: VecDeque::new(),
             banding,
@@ -301,6 +308,7 @@ impl Trainer {
         let camera = |view: &scene::View| FilterCamera::new(&view.camera, near_z);
         let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
+        self.pairs.set(scene);
         if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(self.jobs.need(Job::Filter)?)?;
         }
@@ -393,12 +401,14 @@ impl Trainer {
         );
         block.view = self.view;
         let page = self.fill_slot(slot, &mut block, target.into())?;
+        let neighbor = self.fill_neighbor(slot)?;
         let mut flight = Flight {
             ticket: Ticket::default(),
             block,
             steps: self.steps,
             page,
             is_timed: false,
+            neighbor,
         };
         if self.banding.turns().is_some() {
             self.settle(slot, &flight, None)?;
@@ -564,11 +574,6 @@ impl Trainer {
             at += bytes.len() as u64;
         }
         Ok(())
-    }
-
-    /// Timed steps since the last call, oldest first; see `diagnose.timed_every`.
-    pub fn take_timed(&mut self) -> Vec<TimedStep> {
-        std::mem::take(&mut self.timed)
     }
 
     /// Counts `time` as spent waiting: for a photo on its way into the ring.

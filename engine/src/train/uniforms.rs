@@ -109,11 +109,16 @@ pub(crate) fn render(profile: &Profile, camera: &Camera, look: &Look) -> StepUni
     uniforms.sh_degree = look.sh_degree;
     uniforms.near_z = look.near_z;
     uniforms.flags |= if look.classic { flags::CLASSIC } else { 0 };
-    // The generators take 32 bits; both halves of the seed count.
+    uniforms.seed = seed(profile);
+    uniforms
+}
+
+/// What the run's generators are seeded with: they take 32 bits, and both halves of the seed count.
+#[must_use]
+pub(super) fn seed(profile: &Profile) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "folding 64 bits into 32 on purpose")]
     let seed = (profile.train.seed ^ (profile.train.seed >> 32)) as u32;
-    uniforms.seed = seed;
-    uniforms
+    seed
 }
 
 /// Makes of uniforms that render a view those that render its near light: over black, splats with a camera-space z below

@@ -44,6 +44,7 @@ pub mod mesh_gather;
 pub mod mesh_shade;
 pub mod metrics;
 pub mod morton;
+pub mod neighbor_loss;
 pub mod neighbors;
 pub mod opacity_reset;
 pub mod plane_loss;

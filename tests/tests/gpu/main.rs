@@ -15,6 +15,7 @@ mod losses;
 mod meshes;
 mod model;
 mod near_light;
+mod neighbor_loss;
 mod neighbors;
 mod plane_loss;
 mod poison;

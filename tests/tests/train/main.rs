@@ -12,6 +12,7 @@ mod guard;
 mod images;
 mod large_photos;
 mod losses;
+mod neighbour;
 mod order;
 mod parity;
 mod plan;

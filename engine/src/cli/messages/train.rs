@@ -93,6 +93,7 @@ fn plan() {
         PlanError::Loss(LossError::NoDepths),
         PlanError::Loss(LossError::Blended),
         PlanError::Loss(LossError::Scores),
+        PlanError::Loss(LossError::Streamed),
         PlanError::Loss(LossError::TooDense {
             gaussians: 3_000_000,
             k: 16,

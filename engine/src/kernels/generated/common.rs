@@ -443,6 +443,16 @@ pub const ROW: u32 = 3;
 /// Of so few steps the sum is taken as such: the difference of two B would lose a digit.
 pub const FEW_STEPS: u32 = 8;
 
+// shaders/common/patches.glsl
+
+/// Patches that are compared in a step.
+pub const MOST_PATCHES: u32 = 102400;
+
+// shaders/common/pick.glsl
+
+/// Of the draw of a patch's pixel.
+pub const CHANNEL_PATCH: u32 = 14;
+
 // shaders/common/planes.glsl
 
 /// First plane of the centre (x, y, z).

@@ -62,6 +62,10 @@ pub mod morton_places;
 pub mod move_rows;
 pub mod neighbor_boxes;
 pub mod neighbor_count;
+pub mod neighbor_gather;
+pub mod neighbor_loss;
+pub mod neighbor_map;
+pub mod neighbor_patches;
 pub mod neighbor_rows;
 pub mod neighbor_search;
 pub mod neighbor_starts;
@@ -114,7 +118,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 189] = [
+pub static ALL: [&Shader; 197] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -200,6 +204,14 @@ pub static ALL: [&Shader; 189] = [
     &neighbor_boxes::UPPER.shader,
     &neighbor_count::KERNEL.shader,
     &neighbor_count::FILL.shader,
+    &neighbor_gather::KERNEL.shader,
+    &neighbor_loss::KERNEL.shader,
+    &neighbor_loss::MASKED.shader,
+    &neighbor_loss::REDUCE.shader,
+    &neighbor_map::KERNEL.shader,
+    &neighbor_map::MASKED.shader,
+    &neighbor_patches::KERNEL.shader,
+    &neighbor_patches::MASKED.shader,
     &neighbor_rows::KERNEL.shader,
     &neighbor_search::KERNEL.shader,
     &neighbor_starts::KERNEL.shader,

@@ -78,6 +78,7 @@ impl TrainPlan {
             readback,
             bands,
             record_bands: None,
+            pair: None,
             jobs,
             histogram_back: None,
             lpips: None,

@@ -10,8 +10,8 @@ use crate::config::Profile;
 use crate::kernels::views::Variants;
 use crate::memory::Gpu;
 use crate::plan::{
-    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles,
+    Demand, FirstModel, NeighborViews, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes,
+    check_host_memory, image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -92,6 +92,7 @@ impl Session {
         let (started, stamp) = (Instant::now(), Stamp::now());
         warnings.extend(scene.warnings.iter().cloned().chain(lpips_warning));
         warnings.extend(less_room(&profile, &report));
+        warnings.extend(without_neighbors(&scene, &report));
         let existing = match &resume {
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
@@ -263,6 +264,17 @@ fn less_room(profile: &Profile, report: &PlanReport) -> Option<String> {
         format!(
             "there is room for {room} vertices, not for the {most} of `mesh_splatting.max_points`: a higher `memory.cap_gib` \
              has more"
+        )
+    })
+}
+
+/// Views that the loss `neighbour` has nothing to compare with.
+fn without_neighbors(scene: &SceneIndex, report: &PlanReport) -> Option<String> {
+    report.capacities.losses.pair?;
+    let (alone, all) = (NeighborViews::of(scene).alone(), scene.train.len());
+    (alone > 0).then(|| {
+        format!(
+            "the loss `neighbour` has no term for {alone} of {all} training views: no other view looks the same way from a place nearby"
         )
     })
 }

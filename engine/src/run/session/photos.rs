@@ -53,6 +53,26 @@ impl Session {
         }
     }
 
+    /// Tells the step of training view `index` which neighbour it compares with, where it does, and brings that view's photo. A neighbour
+    /// whose image cannot be used is none.
+    pub(super) fn see_neighbor(&mut self, iteration: u32, index: usize) -> Result<(), RunError> {
+        let Some(neighbor) = self.trainer.neighbor_of(index) else {
+            return Ok(());
+        };
+        let id = training_view(neighbor);
+        if self.left_out.contains(id) {
+            return Ok(());
+        }
+        if self.trainer.is_resident() {
+            return Ok(self.trainer.compare_with(neighbor, None)?);
+        }
+        let ready = self.phase.store.is_ready(id);
+        match self.wait_for_decoder(ready, |session| session.phase.store.get(id))? {
+            Ok(photo) => Ok(self.trainer.compare_with(neighbor, Some(photo.bytes()))?),
+            Err(error) => self.leave_out(iteration, id, &error),
+        }
+    }
+
     /// Does what may wait for the decoder; unless it is `ready`, the device has nothing else to do meanwhile, and the time
     /// does not count as training. When it is, all there may be to wait for is a photo's way into the ring.
     fn wait_for_decoder<T>(&mut self, ready: bool, wait: impl FnOnce(&mut Self) -> T) -> Result<T, RunError> {

@@ -64,6 +64,7 @@ impl Trainer {
                 steps: self.steps,
                 page: self.tensors.resident.pages.len(),
                 is_timed: false,
+                neighbor: None,
             };
             if !self.alignment_step(&flight)? {
                 break;

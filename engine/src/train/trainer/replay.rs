@@ -150,7 +150,7 @@ impl Trainer {
 
     /// Runs the step of slot `slot` in bands and returns its status word, with what all bands together had.
     fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<Counters, TrainError> {
-        let terms = schedule::terms_at(&self.profile, flight.block.iteration);
+        let terms = self.terms(flight);
         let counters = self.bands_of_step(slot, flight, (terms, turns))?;
         if counters.stall().is_some_and(|stall| stall != Stall::NonFinite) {
             return Ok(counters);
@@ -172,6 +172,11 @@ impl Trainer {
         flight: &Flight,
         (terms, turns): (Terms, Turns),
     ) -> Result<Counters, TrainError> {
+        if let Some(drawn) = &flight.neighbor
+            && let Err(counters) = self.neighbor_in_bands(slot, drawn, turns)?
+        {
+            return Ok(counters);
+        }
         let brings_photo = flight.page == self.tensors.resident.pages.len();
         let view = match self.banded_forward(slot, &flight.block, (terms, turns), !brings_photo)? {
             Ok(view) => view,
@@ -192,7 +197,7 @@ impl Trainer {
 
     /// Renders the view in slot `slot` in bands, up to the image. The inner error is the status word of a stall. With
     /// `is_resident` the photo is one of those that stay on the device.
-    fn banded_forward(
+    pub(super) fn banded_forward(
         &mut self,
         slot: u32,
         block: &StepUniforms,

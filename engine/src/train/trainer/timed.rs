@@ -3,19 +3,36 @@
 use super::{Flight, Trainer};
 use crate::kernels::counters::Counters;
 use crate::plan::{Job, schedule};
+use crate::step::Terms;
 use crate::train::TrainError;
 use crate::train::timing::TimedStep;
 use crate::vk::Ticket;
 
 impl Trainer {
-    /// Submits a step that runs whole.
+    /// Timed steps since the last call, oldest first; see `diagnose.timed_every`.
+    pub fn take_timed(&mut self) -> Vec<TimedStep> {
+        std::mem::take(&mut self.timed)
+    }
+
+    /// Submits a step that runs whole, behind the neighbour that it compares with.
     pub(super) fn submit_step(&mut self, slot: u32, flight: &Flight) -> Result<Ticket, TrainError> {
+        if let Some(job) = flight.neighbor_job() {
+            self.gpu.submit(self.jobs.need(job)?, slot)?;
+        }
         Ok(self.gpu.submit(self.jobs.need(self.step_job(flight))?, slot)?)
     }
 
     /// The step as it runs whole.
     fn step_job(&self, flight: &Flight) -> Job {
-        Job::Step(schedule::terms_at(&self.profile, flight.block.iteration), flight.page)
+        Job::Step(self.terms(flight), flight.page)
+    }
+
+    /// What the loss of a step looks at.
+    pub(super) fn terms(&self, flight: &Flight) -> Terms {
+        match flight.neighbor {
+            Some(_) => Terms::Pair,
+            None => schedule::terms_at(&self.profile, flight.block.iteration),
+        }
     }
 
     /// Submits a step that runs whole, with timestamps if it is due and the device has a clock.
@@ -26,6 +43,12 @@ impl Trainer {
         flight.ticket = match both.filter(|_| is_due) {
             Some((timed, untimed)) => {
                 flight.is_timed = true;
+                let neighbor = flight.neighbor_job();
+                let both = neighbor.and_then(|job| self.timed_jobs.get(job).zip(self.jobs.get(job)));
+                if let Some((timed, untimed)) = both {
+                    timed.cut_like(untimed);
+                    self.gpu.submit(timed, slot)?;
+                }
                 timed.cut_like(untimed);
                 self.gpu.submit(timed, slot)?
             }
@@ -38,11 +61,14 @@ impl Trainer {
     pub(super) fn note_times(&mut self, slot: u32, flight: &Flight, counters: &Counters) -> Result<(), TrainError> {
         let program = self.timed_jobs.get(self.step_job(flight)).filter(|_| flight.is_timed);
         if let Some(program) = program {
+            let neighbor = flight.neighbor_job().and_then(|job| self.timed_jobs.get(job));
+            let mut passes = neighbor.map_or_else(|| Ok(Vec::new()), |neighbor| neighbor.times(slot))?;
+            passes.extend(program.times(slot)?);
             self.timed.push(TimedStep {
                 iteration: flight.block.iteration,
                 sh_share: schedule::sh_share_at(&self.profile, flight.block.iteration),
                 counters: *counters,
-                passes: program.times(slot)?,
+                passes,
             });
         }
         Ok(())

@@ -1,0 +1,48 @@
+//! The rings that a step's inputs come through, and its status words go back.
+
+use super::Capacities;
+use crate::kernels::counters::Counters;
+use crate::kernels::triangles::TriangleUniforms;
+use crate::kernels::uniforms::StepUniforms;
+use crate::program::{Class, Span, Tag, TensorTable};
+
+/// Host-visible rings and their strides.
+#[derive(Clone, Copy, Debug)]
+pub struct Rings {
+    /// Uniform blocks, one a slot, each with room for that of triangles behind it.
+    pub uniforms: Span,
+    /// Bytes between uniform slots.
+    pub uniforms_stride: u64,
+    /// Ground-truth images, one a slot.
+    pub images: Span,
+    /// Bytes between image slots.
+    pub images_stride: u64,
+    /// Status words, one a slot.
+    pub status: Span,
+    /// Bytes between status slots.
+    pub status_stride: u64,
+}
+
+impl Rings {
+    /// Adds them to `table`, with `image_slots` places for photos.
+    pub(super) fn new(table: &mut TensorTable, c: &Capacities, image_slots: u32) -> Self {
+        let slots = u64::from(c.slots);
+        let uniforms_bytes = size_of::<StepUniforms>() + size_of::<TriangleUniforms>();
+        let uniforms_stride = (uniforms_bytes as u64).next_multiple_of(256);
+        let status_stride = (size_of::<Counters>() as u64).next_multiple_of(256);
+        let images_stride = c.image_bytes().next_multiple_of(256);
+        Self {
+            uniforms: table.add("ring/uniforms", Class::Upload, Tag::Staging, slots * uniforms_stride),
+            uniforms_stride,
+            images: table.add(
+                "ring/images",
+                Class::Upload,
+                Tag::Staging,
+                u64::from(image_slots) * images_stride,
+            ),
+            images_stride,
+            status: table.add("ring/status", Class::Readback, Tag::Staging, slots * status_stride),
+            status_stride,
+        }
+    }
+}
