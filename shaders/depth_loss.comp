@@ -9,7 +9,8 @@
 //
 // Plain variant, a tile a group: the tile's sum, and the gradient by the pixel's blended normal N and distance D, of which
 // z = D / (-N . r). It adds to that of `plane_gather`, or stands alone. `reduce`, one group: adds the sums in a fixed order and the
-// weighted mean to the loss. The weight falls from step to step by a constant factor. Pixels that the photo's mask leaves out have
+// weighted mean to the loss. The weight falls from step to step by a constant factor, and is 0 before
+// the loss begins, where steps look at surfaces for another. Pixels that the photo's mask leaves out have
 // none.
 #include "common/group.glsl"
 #include "common/step.glsl"
@@ -19,6 +20,7 @@ layout(local_size_x = 256) in;
 layout(push_constant) uniform Push {
     float start_weight;  // weight at iteration 0
     float decay;  // logarithm of what it is multiplied with in a step
+    uint from;  // first step with a weight
     uint alone;  // 1 where no other loss has written gradients of planes
 };
 
@@ -45,7 +47,7 @@ const float STEP = 1.0 / 4096.0;
 #endif
 
 float weight() {
-    return start_weight * exp(decay * float(u.iteration));
+    return u.iteration < from ? 0.0 : start_weight * exp(decay * float(u.iteration));
 }
 
 shared float joined[256];

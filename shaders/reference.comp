@@ -18,7 +18,7 @@ void main() {
         return;
     }
     vec4 x = values[i];
-    // Comes to rest at 1, whatever it began with, so that no run meets infinities.
+    // Comes to rest at 1, whatever number it began with.
     for (uint round = 0u; round < 256u; ++round) {
         x = fma(x, vec4(0.5, 0.25, 0.75, 0.125), vec4(0.5, 0.75, 0.25, 0.875));
     }

@@ -131,7 +131,14 @@ pub(super) fn check_output(run: &config::Run) -> Result<(), Box<dyn Failure>> {
         return Ok(());
     }
     let path = place(run, "", Which::First);
-    let is_scene = path.is_dir() && !record_path(&path).is_file() && SceneIndex::detect(&path).is_ok();
+    let holds_photos = |path| {
+        let found = SceneIndex::detect(path);
+        matches!(
+            found,
+            Ok(_) | Err(SceneError::PartOfScene { .. } | SceneError::NoPoses { .. })
+        )
+    };
+    let is_scene = path.is_dir() && !record_path(&path).is_file() && holds_photos(&path);
     match is_scene {
         true => Err(boxed(UsageError::OutputIsScene { path })),
         false => Ok(()),

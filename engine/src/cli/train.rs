@@ -74,6 +74,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     let mut interrupt = None;
     if colmap {
         check_mesh(&preliminary)?;
+        check_output(&preliminary.run)?;
         // COLMAP works for minutes or hours, and is ended with the run.
         let asked = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
         asked.set_heard(true);

@@ -10,13 +10,16 @@ use super::generated::depth_loss;
 use super::views::{Pixels, Shared, Surface};
 use crate::program::{Program, Span};
 
-/// Weight of the loss: `start * exp(decay * iteration)`.
+/// Weight of the loss: `start * exp(decay * iteration)`, and 0 before `from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DepthWeight {
     /// At iteration 0.
     pub start: f32,
     /// Logarithm of the factor of a step.
     pub decay: f32,
+    /// First step with a weight: steps before it may look at surfaces for another loss.
+    #[serde(default)]
+    pub from: u32,
 }
 
 /// Weights come from checked settings: none is NaN.
@@ -40,6 +43,7 @@ pub fn record(
     let push = depth_loss::Push {
         start_weight: weight.start,
         decay: weight.decay,
+        from: weight.from,
         alone: alone.into(),
     };
     let loss = if pixels.masked {

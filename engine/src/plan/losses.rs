@@ -61,6 +61,7 @@ pub(super) fn extra(profile: &Profile, extent: f32) -> ExtraLosses {
             Loss::Depth(options) if options.weight > 0.0 => Some(DepthWeight {
                 start: options.weight,
                 decay: (options.weight_end / options.weight).ln() / profile.schedule.iterations.max(1) as f32,
+                from: options.from,
             }),
             _ => None,
         }),

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 
@@ -88,6 +88,12 @@ pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, Project
     serde_json::from_str(&text).map_err(|e| fail(e.to_string()))
 }
 
+/// True for what names an entry of a folder, and nothing elsewhere.
+fn is_plain(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!(parts.next(), Some(Component::Normal(part)) if part == name) && parts.next().is_none()
+}
+
 pub(super) fn digest(path: &Path) -> Result<String, ProjectError> {
     file_digest(path).map_err(|e| ProjectError::Unreadable {
         path: path.to_owned(),
@@ -112,9 +118,19 @@ impl ProjectFolder {
         if !path.is_file() {
             return Err(ProjectError::NoProject { path: root.to_owned() });
         }
+        let record: ProjectRecord = read_record(&path)?;
+        let mut names: Vec<&str> = record.blocks.iter().map(|block| block.name.as_str()).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|two| two[0] == two[1]).map(|two| two[0]);
+        if let Some(name) = names.iter().copied().find(|name| !is_plain(name)).or(twice) {
+            return Err(ProjectError::Unreadable {
+                path,
+                reason: format!("`{name}` is no name of a block of its own"),
+            });
+        }
         Ok(Self {
             root: root.to_owned(),
-            record: read_record(&path)?,
+            record,
         })
     }
 
@@ -584,4 +600,19 @@ fn typed_of(inputs: &Inputs) -> Vec<TypedSetting> {
         .filter(|setting| !is_of_block(&setting.key) && !setting.key.starts_with("device."))
         .map(TypedSetting::from);
     layers.into_iter().flatten().chain(settings).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_plain;
+
+    #[test]
+    fn names_of_blocks_stay_in_their_folder() {
+        for name in ["b0000", "b0000ab", "übrig", "a b"] {
+            assert!(is_plain(name), "{name}");
+        }
+        for name in ["", ".", "..", "../b0000", "/b0000", "b0000/", "b0000/run", "./b0000"] {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
 }

@@ -43,15 +43,16 @@ pub fn index_path(model: &Path) -> PathBuf {
 }
 
 /// Names of blocks that were trained again after the model of a project was merged, or are being trained again; none where there is
-/// no merged model with an index.
+/// no merged model with an index. A block that is not there, cut since or not copied, is none.
 #[must_use]
 pub fn trained_since(project: &Path) -> Vec<String> {
     let Ok(index) = read_record::<MergedIndex>(&index_path(&merged_path(project))) else {
         return Vec::new();
     };
     let is_merged = |block: &MergedBlock| {
-        let done = read_record::<Done>(&project.join(BLOCKS).join(&block.name).join(DONE));
-        done.is_ok_and(|done| done.model.sha256 == block.sha256)
+        let folder = project.join(BLOCKS).join(&block.name);
+        let done = read_record::<Done>(&folder.join(DONE));
+        !folder.is_dir() || done.is_ok_and(|done| done.model.sha256 == block.sha256)
     };
     let others = index.blocks.into_iter().filter(|block| !is_merged(block));
     others.map(|block| block.name).collect()
@@ -292,5 +293,11 @@ mod tests {
         done("b0001", "b0001 2");
         let _ = fs::remove_file(scratch.path().join("blocks/b0002/done.json"));
         assert_eq!(trained_since(scratch.path()), ["b0001", "b0002"]);
+        let _ = fs::remove_dir_all(scratch.path().join("blocks/b0002"));
+        assert_eq!(
+            trained_since(scratch.path()),
+            ["b0001"],
+            "a block that was cut or not copied"
+        );
     }
 }

@@ -40,7 +40,7 @@ impl Progress {
     pub(super) fn read(project: &Path) -> Self {
         let read = || {
             let file = File::open(project.join(PROGRESS)).ok()?;
-            let age = file.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default();
+            let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
             let mut text = String::new();
             file.take(MOST_BYTES).read_to_string(&mut text).ok()?;
             serde_json::from_str(&text).ok().filter(|_| age < FRESH)

@@ -11,23 +11,26 @@ use crate::project::{Area, BLOCKS, BlockStatus, Overview, PROJECT, project_overv
 
 /// Projects in the index; more are left out.
 const PROJECTS: usize = 20;
-/// Bytes of a project's indices that are read for one answer.
+/// Bytes of indices that are read for one answer.
 const MOST_BYTES: u64 = 128 << 20;
+/// Blocks of a project that are looked at.
+const MOST_BLOCKS: usize = 4096;
 
 /// All projects below the root.
 pub(super) fn index(root: &Root) -> Value {
     let projects = root.projects();
+    let mut left = MOST_BYTES;
     projects
         .iter()
         .take(PROJECTS)
-        .map(|project| entry(root, project))
+        .map(|project| entry(root, project, &mut left))
         .collect()
 }
 
-fn entry(root: &Root, project: &Project) -> Value {
+fn entry(root: &Root, project: &Project, left: &mut u64) -> Value {
     let path = ["runs"].into_iter().chain(project.name.iter().map(String::as_str));
     let path = path.collect::<Vec<_>>().join("/");
-    let overview = match refusal(root, &project.folder) {
+    let overview = match refusal(root, &project.folder, left) {
         Some(problem) => Overview {
             status: None,
             problems: vec![problem],
@@ -68,12 +71,18 @@ fn entry(root: &Root, project: &Project) -> Value {
     entry
 }
 
-/// Why a project is not looked at: links lead out of the root, or it is too large to be looked at again and again.
-fn refusal(root: &Root, project: &Path) -> Option<String> {
+/// Why a project is not looked at: links lead out of the root, or it is too large to be looked at again and again; else its bytes are
+/// taken from those that are `left` of the answer.
+fn refusal(root: &Root, project: &Path, left: &mut u64) -> Option<String> {
     let mut bytes = 0_u64;
     let mut looked_at = vec![project.join(PROJECT), project.join("progress.json")];
     let blocks = fs::read_dir(project.join(BLOCKS)).into_iter().flatten().flatten();
-    for block in blocks.map(|block| block.path()) {
+    for (at, block) in blocks.map(|block| block.path()).enumerate() {
+        if at == MOST_BLOCKS {
+            return Some(format!(
+                "it has more than {MOST_BLOCKS} blocks, too many for this page; `kiln status` shows it"
+            ));
+        }
         looked_at.extend(["block.json", "done.json", "run/run.json", "run/metrics.jsonl"].map(|name| block.join(name)));
     }
     for path in looked_at.iter().filter(|path| path.exists()) {
@@ -83,13 +92,15 @@ fn refusal(root: &Root, project: &Path) -> Option<String> {
         let is_index = path.extension().is_some_and(|extension| extension == "json");
         bytes += fs::metadata(path).map_or(0, |file| if is_index { file.len() } else { 0 });
     }
-    (bytes > MOST_BYTES).then(|| {
-        format!(
-            "its files are {} MiB large, more than the {} MiB that are read for this page; `kiln status` shows it",
+    let Some(rest) = left.checked_sub(bytes) else {
+        return Some(format!(
+            "its files are {} MiB large, and {} MiB are read for this page, of all projects; `kiln status` shows it",
             bytes >> 20,
             MOST_BYTES >> 20
-        )
-    })
+        ));
+    };
+    *left = rest;
+    None
 }
 
 /// The piece of the plane that a map shows; its longer side is 1 on the map.

@@ -24,6 +24,7 @@ const SIZES: [[u32; 2]; 5] = [[64, 48], [37, 51], [16, 17], [1, 40], [3, 3]];
 const WEIGHT: DepthWeight = DepthWeight {
     start: 0.8,
     decay: -0.000_693_147_2,
+    from: ITERATION,
 };
 const ITERATION: u32 = 1000;
 const UNIT: f32 = 0.23;
@@ -162,6 +163,11 @@ fn losses_and_gradients_follow_the_twin() {
             let (found, counters) = passes.run(&u, &made, &bytes, before);
             let (again, _) = passes.run(&u, &made, &bytes, before);
             same("the same twice", &found, &again);
+            let shift = if alone { 0.0 } else { before };
+            u.iteration = ITERATION - 1;
+            let (early, nothing) = passes.run(&u, &made, &bytes, before);
+            same("before it begins", &early, &vec![[shift; 4]; early.len()]);
+            assert_eq!(nothing.loss.to_bits(), 0);
 
             let view = View::<f64>::new(&camera);
             let wide = |v: f32| f64::from(v);
@@ -193,7 +199,6 @@ fn losses_and_gradients_follow_the_twin() {
             let what = |what: &str| format!("{what}, {size:?}, masks: {masked}");
             let loss = f64::from(counters.loss);
             assert!((loss - total).abs() <= 1e-4 * total, "{}: {loss} {total}", what("loss"));
-            let shift = if alone { 0.0 } else { before };
             let wanted: Vec<f32> = wanted
                 .iter()
                 .flat_map(|plane| [plane.normal[0], plane.normal[1], plane.normal[2], plane.distance])

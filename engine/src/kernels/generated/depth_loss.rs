@@ -79,7 +79,9 @@ pub struct Push {
     pub start_weight: f32,
     /// Word 1; logarithm of what it is multiplied with in a step.
     pub decay: f32,
-    /// Word 2; 1 where no other loss has written gradients of planes.
+    /// Word 2; first step with a weight.
+    pub from: u32,
+    /// Word 3; 1 where no other loss has written gradients of planes.
     pub alone: u32,
 }
 

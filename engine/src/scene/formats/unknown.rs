@@ -57,8 +57,11 @@ pub(in crate::scene) fn sparse_of_scene(path: &Path) -> Option<SceneError> {
         .ancestors()
         .take(2)
         .find(|folder| folder.ends_with(colmap::SPARSE))?;
+    // Another model of the folder than the one that its data set is read with is meant, and with `-i` it can be trained.
+    let taken = sparse.parent().and_then(colmap::find).map(|(model, _)| model);
+    let is_another = colmap::is_model(path) && taken.is_some_and(|model| model != path);
     // Exports of one folder have photos beside the model, whatever they are called.
-    part_of(path, sparse).filter(|_| count(path, pairing::is_photo) == 0)
+    part_of(path, sparse).filter(|_| !is_another && count(path, pairing::is_photo) == 0)
 }
 
 /// The error of a folder `path` that is, or lies in, the folder `part` of a data set.

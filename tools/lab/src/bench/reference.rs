@@ -31,6 +31,8 @@ pub(super) fn milliseconds(device: &str) -> Result<Option<f64>> {
     let mut program = Program::new("reference");
     reference::record(&mut program, values);
     let mut gpu = Gpu::new(&open.device, table, &[&program], CAP_BYTES).map_err(|e| fail(&e))?;
+    let ones = vec![1.0_f32; reference::BYTES as usize / 4];
+    gpu.write(&values, &ones).map_err(|e| fail(&e))?;
     let options = RecordOptions {
         timestamps: true,
         ..RecordOptions::default()

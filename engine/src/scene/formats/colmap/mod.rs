@@ -81,7 +81,7 @@ fn find_in(root: &Path, sparse: &Path) -> Option<(PathBuf, Option<String>)> {
     Some((folders.swap_remove(best), Some(notice)))
 }
 
-fn is_model(folder: &Path) -> bool {
+pub(super) fn is_model(folder: &Path) -> bool {
     let file = |kind: &str| folder.join(format!("cameras.{kind}")).is_file();
     file("bin") || file("txt")
 }
