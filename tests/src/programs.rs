@@ -11,19 +11,20 @@ use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
 use kiln::kernels::level::Level;
 use kiln::kernels::mesh_gather::{self, GatherIo};
+use kiln::kernels::neighbor_loss::PairWeights;
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
 use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::kernels::{
     densify, depth_mask, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise,
-    prepare_args, probe,
+    prepare_args, probe, reference,
 };
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, ExtraLosses, LevelTensors, RecordBandTensors, ReorderTensors,
-    ResidentImages, STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, evaluate_view, find_neighbors,
-    forget_moments, know_neighbors, level_points, prepare_levels, reorder, surface, train_step,
+    ResidentImages, STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, draw_neighbor, evaluate_view,
+    find_neighbors, forget_moments, know_neighbors, level_points, prepare_levels, reorder, surface, train_step,
 };
 use kiln_mesh::Mesh;
 
@@ -48,8 +49,6 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     .into_iter()
     .enumerate()
     {
-        // Colours wait from the fourth on: the three ways of storing come with and without it.
-        capacities.deferred_steps = if index < 3 { 0 } else { 100 };
         let variants = Variants {
             reduction,
             sort_subgroup,
@@ -70,6 +69,9 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             Storage::Half => Storage::Compact,
             Storage::Compact => Storage::Exact,
         };
+        // Colours wait from the fourth on: the ways of storing that know it come with and without it.
+        let waits = index >= 3 && capacities.storage != Storage::Compact;
+        capacities.deferred_steps = if waits { 100 } else { 0 };
         let t = StepTensors::new(&mut table, &capacities, &variants);
         let d = DensifyTensors::new(&mut table, &capacities, STAGING_BYTES);
         let event = densify::Event {
@@ -132,6 +134,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         programs.push(program);
         lists.push((reduction, programs));
     }
+    lists.push((Reduction::Atomic, vec![fixed_work()]));
     lists.push((
         Reduction::Atomic,
         [Threads::Columns, Threads::Pixels]
@@ -217,6 +220,7 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     capacities.masked = storage == Storage::Half;
     capacities.losses.normals = true;
     capacities.losses.depth = Some(DepthWeight::default());
+    capacities.losses.pair = Some(PairWeights::default());
     capacities.poses = 2;
     let variants = Variants {
         reduction,
@@ -230,7 +234,20 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     let mut programs = vec![train_step(&t)];
     programs.extend(banded(&t, &bands, &[]).into_values());
     programs.extend(banded_records(&t, &bands, &records, &[]).into_values());
+    if let Some(t) = t.for_pair_steps(&mut table) {
+        programs.extend(draw_neighbor(&t));
+        programs.push(train_step(&t));
+    }
     programs
+}
+
+/// What `kiln-lab bench` measures days by.
+fn fixed_work() -> Program {
+    let mut table = TensorTable::default();
+    let values = table.add("values", Class::Persistent, Tag::Other, reference::BYTES);
+    let mut program = Program::new("reference");
+    reference::record(&mut program, values);
+    program
 }
 
 /// Steps with terms of the density, which look at surfaces too or do not, and what they need.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::options::{SceneKind, SceneOptions};
 use super::view::{Split, View, ViewId};
-use super::{Camera, Near, PhotoParts, Point, Resolution, SceneError, SeenPoint, load, split};
+use super::{Camera, CameraUse, Near, PhotoParts, Point, Resolution, SceneError, SeenPoint, load, split};
 
 /// Poses, sizes and points of a data set.
 #[derive(Clone, Debug)]
@@ -43,21 +43,6 @@ pub struct SceneIndex {
     /// The cameras that took the images, in the order of their first image.
     pub cameras: Vec<CameraUse>,
     pub(super) resolution: Resolution,
-}
-
-/// A camera and how many images it took.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CameraUse {
-    /// The camera model's name.
-    pub model: &'static str,
-    /// Width and height of its image files, upright, pixels.
-    pub file_px: (u32, u32),
-    /// Width and height after undistortion, pixels.
-    pub source_px: (u32, u32),
-    /// Images.
-    pub images: usize,
-    /// Share of a file's area that undistortion loses, 0 to 1; `None` for cameras without distortion.
-    pub lost: Option<f64>,
 }
 
 impl SceneIndex {

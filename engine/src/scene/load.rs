@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use notices::{Unreadable, crop_notices, odd_sizes};
 use sets::{Sets, hold_out_named};
 
+use super::camera_use::CameraUse;
 use super::error::listed;
 use super::fence::Fence;
 use super::formats::lens::Lens;
 use super::formats::pairing::Pairing;
 use super::formats::posed::PosedImage;
 use super::formats::{blender, colmap, multiscale, nerfstudio, points_ply, unknown};
-use super::index::{CameraUse, SceneIndex};
+use super::index::SceneIndex;
 use super::options::{HoldOut, SceneKind, SceneOptions};
 use super::photos::header;
 use super::photos::header::Header;

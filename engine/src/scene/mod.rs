@@ -6,6 +6,7 @@
 //! is a [`SceneError`] that names it, never a panic and never an allocation the file's size does not justify.
 
 mod camera;
+mod camera_use;
 pub mod capture;
 mod depths;
 mod error;
@@ -34,6 +35,7 @@ mod undistort;
 mod view;
 
 pub use camera::{Camera, Intrinsics};
+pub use camera_use::CameraUse;
 pub use capture::Capture;
 pub use depths::{DepthFit, DepthMap, MOST_FIT_POINTS, Meaning};
 pub use error::SceneError;
@@ -41,7 +43,7 @@ pub use evenly::evenly;
 pub use exposures::exposure_spread;
 pub use formats::colmap::subset::{SubsetError, Subsets, write_subsets};
 pub use formats::points_ply::read_points;
-pub use index::{CameraUse, SceneIndex};
+pub use index::SceneIndex;
 pub use near::{DEFAULT_NEAR_Z, Near};
 pub use nearest::nearest_point_depth;
 pub use options::{AlphaChoice, HoldOut, MaskChoice, SceneKind, SceneOptions};

@@ -2,8 +2,8 @@
 
 use std::io::ErrorKind;
 
+use crate::scene::camera_use::CameraUse;
 use crate::scene::error::{SHOWN, listed};
-use crate::scene::index::CameraUse;
 use crate::scene::view::View;
 use crate::scene::{Resolution, SceneError};
 
