@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kiln_mesh::Mesh;
 
-use super::make::write;
+use super::files::write;
 use super::{DrawnError, MeshError, MeshFile};
 use crate::config::MeshFormat;
 use crate::gaussians::Gaussians;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::MeshError;
-use super::make::depth_kind;
+use super::job::depth_kind;
 use super::stage::{DepthStage, StagePlan, Subject};
 use crate::config::Profile;
 use crate::eval::{DepthPicture, normal_picture};

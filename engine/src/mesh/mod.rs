@@ -12,15 +12,20 @@
 //! files hold it, [`MeshScores`] what is measured of one, [`Truth`] what it may be held against.
 
 mod bound;
+mod cleaning;
 mod colors;
+mod decimation;
 mod density;
 mod draw;
 mod drawn_error;
 mod error;
 mod file;
+mod files;
 mod fusion;
+mod job;
 mod log;
 mod make;
+mod marching;
 mod parts;
 mod photos;
 mod poisson;
@@ -37,7 +42,8 @@ pub use draw::{DepthScale, Layers};
 pub use drawn_error::DrawnError;
 pub use error::MeshError;
 pub use file::MeshFile;
-pub use make::{Made, MeshOutlook, Tell};
+pub use job::MeshOutlook;
+pub use make::{Made, Tell};
 pub use poisson::PoissonRow;
 pub use report::{Dropped, MeshEvent, MeshProgress, MeshReport, MeshStage, StageRow, Surface, TextureRow};
 pub use scores::MeshScores;
@@ -48,5 +54,5 @@ pub use truth::{Truth, TruthReport, TruthSettings};
 
 pub(crate) use bound::write_bound;
 pub(crate) use draw::{DepthFile, draw};
-pub(crate) use make::MeshJob;
+pub(crate) use job::MeshJob;
 pub(crate) use poisson::most_points;

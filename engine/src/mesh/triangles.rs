@@ -9,7 +9,7 @@ use kiln_triangles::{Error, Model};
 use serde::Serialize;
 
 use super::MeshError;
-use super::make::{REPORT_FILE, STEM, write};
+use super::files::{REPORT_FILE, STEM, write};
 use super::report::Surface;
 use crate::config::MeshFormat;
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
