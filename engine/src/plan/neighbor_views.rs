@@ -42,8 +42,14 @@ impl NeighborViews {
                 .map(|(other, (place, _))| (distance(*from, *place), other))
                 .filter(|(distance, _)| *distance > DISTANCES[0] * extent && *distance < DISTANCES[1] * extent)
                 .collect();
-            near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            near.into_iter().take(MOST).map(|(_, other)| other).collect()
+            let nearer = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            // All views may be candidates: only those that are kept are put in order.
+            if near.len() > MOST {
+                near.select_nth_unstable_by(MOST, nearer);
+                near.truncate(MOST);
+            }
+            near.sort_unstable_by(nearer);
+            near.into_iter().map(|(_, other)| other).collect()
         };
         Self((0..).zip(&places).map(neighbors).collect())
     }
@@ -131,5 +137,29 @@ mod tests {
         assert_eq!(picked(3), picked(3));
         assert_ne!(picked(3), picked(4));
         assert_eq!(views.pick(12, (3, 1)), None);
+    }
+
+    /// Rings of views at a few distances, so that many are equally far: the lower index goes first.
+    #[test]
+    fn they_are_those_of_a_whole_order() {
+        let cameras: Vec<Camera> = (0..90)
+            .map(|i| camera((i % 18) as f32 / 16.0, 7.0 * (i / 18) as f32))
+            .collect();
+        let cameras: Vec<&Camera> = cameras.iter().collect();
+        let views = NeighborViews::among(&cameras, 1.0);
+        for (own, camera) in cameras.iter().enumerate() {
+            let away = |other: &Camera| distance(camera.position().map(f64::from), other.position().map(f64::from));
+            let towards = |camera: &Camera| camera.rotation[2].map(f64::from);
+            let is_one = |other: &Camera| {
+                let cosine = dot(towards(camera), towards(other));
+                cosine > LEAST_COSINE && away(other) > DISTANCES[0] && away(other) < DISTANCES[1]
+            };
+            let mut all: Vec<usize> = (0..cameras.len()).filter(|&o| o != own && is_one(cameras[o])).collect();
+            // Stable, so that views of equal distance stay in their order.
+            all.sort_by(|&a, &b| away(cameras[a]).total_cmp(&away(cameras[b])));
+            assert!(all.len() > MOST, "{own}");
+            let wanted: Vec<u32> = all[..MOST].iter().map(|&other| other as u32).collect();
+            assert_eq!(views.0[own], wanted, "{own}");
+        }
     }
 }
