@@ -172,6 +172,13 @@ pub struct TrainRow {
     /// Mean squared distance of the normals at samples from those around; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub density_normals: Option<f32>,
+    /// Mean of exp(-e) e, where e is how many pixels a point comes back off from the neighbouring view, over the pixels where e is
+    /// below 1; only in steps that the loss `neighbour` compares, and null when not finite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour_geometry: Option<f32>,
+    /// Mean of exp(-e) (1 - NCC) over patches of the two photos; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour_photometric: Option<f32>,
     /// Gaussians in the model.
     pub gaussians: u32,
     /// Gaussians visible in the step.

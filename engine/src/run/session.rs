@@ -312,7 +312,11 @@ impl Session {
         let Some(status) = status else {
             return Ok(());
         };
-        let StepStatus { iteration, counters } = status;
+        let StepStatus {
+            iteration,
+            counters,
+            pair,
+        } = status;
         let t = self.watch.elapsed(self.now());
         let its = self.rate.step(iteration, t);
         let dense = schedule::density_at(&self.profile, iteration);
@@ -324,6 +328,8 @@ impl Session {
             normals: self.trainer.looks_at_normals(iteration).then_some(counters.normals),
             density: dense.then_some(counters.density),
             density_normals: dense.then_some(counters.density_normals),
+            neighbour_geometry: pair.map(|[geometry, _]| geometry),
+            neighbour_photometric: pair.map(|[_, photometric]| photometric),
             gaussians: counters.gaussians,
             visible: counters.visible,
             intersections: counters.intersections,

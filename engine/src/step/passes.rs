@@ -33,7 +33,7 @@ pub(super) fn upload(program: &mut Program, t: &StepTensors) {
     program.copy_from_ring(t.rings.images.slice(0, bytes), t.rings.images_stride, t.pixels.target);
 }
 
-/// Copies the counters to the slot's status word.
+/// Copies the counters to the slot's status word, and where steps compare their means behind it.
 pub(super) fn status(program: &mut Program, t: &StepTensors) {
     let bytes = size_of::<Counters>() as u64;
     program.copy_to_ring(
@@ -41,6 +41,9 @@ pub(super) fn status(program: &mut Program, t: &StepTensors) {
         t.rings.status.slice(0, bytes),
         t.rings.status_stride,
     );
+    if let Some(pair) = &t.extra.pair {
+        program.copy_to_ring(pair.io.means, t.rings.means(0), t.rings.status_stride);
+    }
 }
 
 /// Appends what makes the visible records and returns their order by depth.

@@ -17,19 +17,31 @@ pub struct Rings {
     pub images: Span,
     /// Bytes between image slots.
     pub images_stride: u64,
-    /// Status words, one a slot.
+    /// Status words, one a slot, each with room for a loss's means behind it.
     pub status: Span,
     /// Bytes between status slots.
     pub status_stride: u64,
 }
 
 impl Rings {
+    /// Of a status word.
+    const STATUS_BYTES: u64 = size_of::<Counters>() as u64;
+    /// Of the means of steps that compare, a `vec4`; see [`crate::kernels::neighbor_loss::PairIo`].
+    const MEANS_BYTES: u64 = 16;
+
+    /// Where the means of the step in slot `slot` are.
+    #[must_use]
+    pub fn means(&self, slot: u32) -> Span {
+        let at = u64::from(slot) * self.status_stride + Self::STATUS_BYTES;
+        self.status.slice(at, Self::MEANS_BYTES)
+    }
+
     /// Adds them to `table`, with `image_slots` places for photos.
     pub(super) fn new(table: &mut TensorTable, c: &Capacities, image_slots: u32) -> Self {
         let slots = u64::from(c.slots);
         let uniforms_bytes = size_of::<StepUniforms>() + size_of::<TriangleUniforms>();
         let uniforms_stride = (uniforms_bytes as u64).next_multiple_of(256);
-        let status_stride = (size_of::<Counters>() as u64).next_multiple_of(256);
+        let status_stride = (Self::STATUS_BYTES + Self::MEANS_BYTES).next_multiple_of(256);
         let images_stride = c.image_bytes().next_multiple_of(256);
         Self {
             uniforms: table.add("ring/uniforms", Class::Upload, Tag::Staging, slots * uniforms_stride),

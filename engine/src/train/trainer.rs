@@ -50,6 +50,9 @@ pub struct StepStatus {
     pub iteration: u32,
     /// Its counters.
     pub counters: Counters,
+    /// Where it compared with a neighbouring view, means of exp(-e) e in pixels over consistent pixels and of exp(-e) (1 - NCC)
+    /// over patches.
+    pub pair: Option<[f32; 2]>,
 }
 
 /// A step in flight.
@@ -506,6 +509,7 @@ impl Trainer {
             status: StepStatus {
                 iteration: flight.block.iteration,
                 counters,
+                pair: self.pair_means(slot, &flight)?,
             },
             done: true,
             events: Vec::new(),
@@ -516,7 +520,9 @@ impl Trainer {
     /// Takes the oldest finished step that was done, and the events up to it.
     fn deliver(&mut self) -> Option<StepStatus> {
         while let Some(Finished { status, done, events }) = self.finished.pop_front() {
-            let StepStatus { iteration, counters } = status;
+            let StepStatus {
+                iteration, counters, ..
+            } = status;
             self.gaussians = counters.gaussians;
             self.over = iteration;
             self.note_events(iteration.saturating_sub(1), &counters);

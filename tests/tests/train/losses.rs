@@ -7,7 +7,7 @@ use kiln::export::read_ply;
 use kiln::kernels::exposure;
 use kiln::kernels::views::Reduction;
 use kiln::memory::{BlockRounding, Budget, PlanLimits};
-use kiln::plan::{Demand, FirstModel, plan, scene_options};
+use kiln::plan::{Demand, FirstModel, PlanError, TrainPlan, plan, scene_options};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError};
 use kiln::scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
@@ -41,6 +41,43 @@ pub(super) fn solids(folder: &Path) {
         });
         mask.save(folder.join("masks").join(path.file_name().unwrap())).unwrap();
     }
+}
+
+/// Trains the bundled scene; it has everything that happens in a long run within 72 steps.
+pub(super) fn train_eventful(folder: &Path, settings: &[(&str, &str)], from: Option<ResumeFrom>) {
+    let own = [("train.deterministic", "true"), ("diagnose.validation", "sync")];
+    let profile = profile(folder, &[EVENTFUL, &own, settings]);
+    runs::train(profile, from, &Interrupt::unattached()).unwrap();
+}
+
+/// Runs that go on from each checkpoint of the run `whole` of `scratch` end with its model.
+pub(super) fn pauses_change_nothing(scratch: &Scratch, settings: &[(&str, &str)]) {
+    let last = |name: &str| runs::raw_model(&scratch.join(name), 72);
+    for (at, from) in runs::checkpoints(&scratch.join("whole")).into_iter().enumerate() {
+        let name = format!("rest-{at}");
+        train_eventful(&scratch.join(&name), settings, Some(ResumeFrom::File(from)));
+        assert!(last(&name) == last("whole"), "{name}: models differ");
+    }
+}
+
+/// The plan of the solids in `scratch` under `settings`, for devices that bind up to `binding_bytes`.
+pub(super) fn planned(
+    scratch: &Scratch,
+    settings: &[(&str, &str)],
+    binding_bytes: u64,
+    reduction: Reduction,
+) -> Result<TrainPlan, PlanError> {
+    let profile = profile(Path::new("unused"), &[settings]);
+    let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
+    let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
+    let demand = Demand::count(&profile, &scene, &model);
+    let limits = PlanLimits {
+        block_bytes: 1 << 30,
+        binding_bytes,
+        rounding: BlockRounding::NONE,
+    };
+    let (budget, variants) = (Budget::of_profile(1 << 30), gpu::variants(reduction));
+    plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).map(|(plan, _)| plan)
 }
 
 /// Trains the scene `scene` of `scratch` for 100 steps.
@@ -285,18 +322,7 @@ fn memory_is_as_listed() {
     solids(&scratch.join("scene"));
     let losses = "[{ kind: l1 }, { kind: dssim }, { kind: alpha }, { kind: exposure }]";
     for losses in [losses, "[{ kind: l1 }, { kind: dssim }]"] {
-        let profile = profile(Path::new("unused"), &[&[("losses", losses)]]);
-        let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
-        let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
-        let demand = Demand::count(&profile, &scene, &model);
-        let budget = Budget::of_profile(1 << 30);
-        let limits = PlanLimits {
-            block_bytes: 1 << 30,
-            binding_bytes: 128 << 20,
-            rounding: BlockRounding::NONE,
-        };
-        let variants = gpu::variants(Reduction::Segmented);
-        let (plan, _) = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap();
+        let plan = planned(&scratch, &[("losses", losses)], 128 << 20, Reduction::Segmented).unwrap();
         let has = |name: &str| plan.table.tensors().iter().any(|t| t.name == name);
         for name in [
             "step/alpha_sums",

@@ -5,19 +5,17 @@ use std::path::Path;
 
 use kiln::export::read_ply;
 use kiln::kernels::views::{Reduction, Threads};
-use kiln::memory::{BlockRounding, Budget, PlanLimits};
-use kiln::plan::{Demand, FirstModel, Job, PlanError, TrainPlan, plan, scene_options};
+use kiln::plan::{Job, TrainPlan};
 use kiln::program::Class;
-use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::SceneIndex;
 use kiln::step::Terms;
 use kiln_tests::gpu;
-use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, profile, train_scene};
+use kiln_tests::runs::{self, QUICK, Scratch, profile, train_scene};
 
-use super::losses::solids;
+use super::losses::{pauses_change_nothing, planned, solids, train_eventful};
 
 const LATE: &str = "[{ kind: l1 }, { kind: dssim }, { kind: normals, weight: 0.1, from: 45 }]";
+const WITHOUT: &str = "[{ kind: l1 }, { kind: dssim }]";
 const FLAT: (&str, &str) = ("regularizers", "[{ kind: flat, weight: 10 }]");
 
 /// Mean disagreement in the rows of `metrics.jsonl`, by iteration.
@@ -84,14 +82,9 @@ fn normals_agree_and_gaussians_are_flat() {
 #[test]
 fn nothing_changes_before_its_iteration() {
     let scratch = Scratch::new("surface-late");
-    for (name, losses) in [("with", LATE), ("without", "[{ kind: l1 }, { kind: dssim }]")] {
-        let own = [
-            ("losses", losses),
-            ("schedule.save", "[44, 60]"),
-            ("train.deterministic", "true"),
-        ];
-        let profile = profile(&scratch.join(name), &[EVENTFUL, &own]);
-        runs::train(profile, None, &Interrupt::unattached()).unwrap();
+    for (name, losses) in [("with", LATE), ("without", WITHOUT)] {
+        let own = [("losses", losses), ("schedule.save", "[44, 60]")];
+        train_eventful(&scratch.join(name), &own, None);
     }
     let [with, without] = ["with", "without"].map(|name| scratch.join(name));
     assert!(runs::raw_model(&with, 44) == runs::raw_model(&without, 44));
@@ -107,39 +100,9 @@ fn nothing_changes_before_its_iteration() {
 #[test]
 fn a_pause_changes_nothing() {
     let scratch = Scratch::new("surface-pause");
-    let own = [
-        ("losses", LATE),
-        FLAT,
-        ("schedule.checkpoint", "[36, 54]"),
-        ("train.deterministic", "true"),
-    ];
-    let run = |name: &str, from: Option<ResumeFrom>| {
-        let profile = profile(&scratch.join(name), &[EVENTFUL, &own]);
-        runs::train(profile, from, &Interrupt::unattached()).unwrap();
-    };
-    run("whole", None);
-    let last = |name: &str| runs::raw_model(&scratch.join(name), 72);
-    for (name, checkpoint) in [("before", 0), ("behind", 1)] {
-        let from = runs::checkpoints(&scratch.join("whole")).remove(checkpoint);
-        run(name, Some(ResumeFrom::File(from)));
-        assert!(last(name) == last("whole"), "{name}: models differ");
-    }
-}
-
-/// Plans of the solids under `losses` for devices that bind up to `binding_bytes`.
-fn planned(scratch: &Scratch, losses: &str, binding_bytes: u64, reduction: Reduction) -> Result<TrainPlan, PlanError> {
-    let profile = profile(Path::new("unused"), &[&[("losses", losses)]]);
-    let scene = SceneIndex::load(&scratch.join("scene"), &scene_options(&profile).unwrap()).unwrap();
-    let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
-    let demand = Demand::count(&profile, &scene, &model);
-    let limits = PlanLimits {
-        block_bytes: 1 << 30,
-        binding_bytes,
-        rounding: BlockRounding::NONE,
-    };
-    let variants = gpu::variants(reduction);
-    let budget = Budget::of_profile(1 << 30);
-    plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).map(|(plan, _)| plan)
+    let own = [("losses", LATE), FLAT, ("schedule.checkpoint", "[36, 54]")];
+    train_eventful(&scratch.join("whole"), &own, None);
+    pauses_change_nothing(&scratch, &own);
 }
 
 /// The tensors of such steps, and nothing for runs without them.
@@ -152,8 +115,8 @@ fn memory_is_as_listed() {
             gpu::variants(reduction).threads == Threads::Pixels,
             reduction == Reduction::Atomic
         );
-        let with = planned(&scratch, LATE, 128 << 20, reduction).unwrap();
-        let without = planned(&scratch, "[{ kind: l1 }, { kind: dssim }]", 128 << 20, reduction).unwrap();
+        let [with, without] =
+            [LATE, WITHOUT].map(|losses| planned(&scratch, &[("losses", losses)], 128 << 20, reduction).unwrap());
         let of = |plan: &TrainPlan| -> Vec<(String, u64)> {
             let tensors = plan.table.tensors().iter();
             let surface = tensors.filter(|t| t.name.starts_with("surface/"));
@@ -187,7 +150,7 @@ fn memory_is_as_listed() {
 fn images_beyond_a_binding_are_refused() {
     let scratch = Scratch::new("surface-large");
     solids(&scratch.join("scene"));
-    let error = planned(&scratch, LATE, 16 * 64 * 48 - 1, Reduction::Segmented)
+    let error = planned(&scratch, &[("losses", LATE)], 16 * 64 * 48 - 1, Reduction::Segmented)
         .map(|_| ())
         .unwrap_err();
     assert!(

@@ -11,6 +11,8 @@ fn train() -> TrainRow {
         normals: None,
         density: None,
         density_normals: None,
+        neighbour_geometry: None,
+        neighbour_photometric: None,
         gaussians: 7000,
         visible: 900,
         intersections: 5000,
@@ -42,6 +44,8 @@ fn numbers_that_are_not_finite_become_null_and_come_back() {
         normals: None,
         density: None,
         density_normals: None,
+        neighbour_geometry: None,
+        neighbour_photometric: None,
         its: None,
         ..train()
     };

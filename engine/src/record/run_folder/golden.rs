@@ -254,6 +254,8 @@ fn make(scratch: &Scratch, root: &Path) {
             normals: None,
             density: None,
             density_normals: None,
+            neighbour_geometry: None,
+            neighbour_photometric: None,
             gaussians,
             visible: gaussians,
             intersections: gaussians,

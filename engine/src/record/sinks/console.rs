@@ -396,6 +396,8 @@ mod tests {
             normals: None,
             density: None,
             density_normals: None,
+            neighbour_geometry: None,
+            neighbour_photometric: None,
             gaussians: 7000,
             visible: 1,
             intersections: 1,

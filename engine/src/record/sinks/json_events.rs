@@ -140,6 +140,8 @@ mod tests {
             normals: None,
             density: None,
             density_normals: None,
+            neighbour_geometry: None,
+            neighbour_photometric: None,
             gaussians: 7,
             visible: 5,
             intersections: 9,

@@ -96,6 +96,8 @@ mod tests {
             normals: None,
             density: None,
             density_normals: None,
+            neighbour_geometry: None,
+            neighbour_photometric: None,
             gaussians: 10,
             visible: 9,
             intersections: 8,

@@ -10,8 +10,8 @@ use crate::config::Profile;
 use crate::kernels::views::Variants;
 use crate::memory::Gpu;
 use crate::plan::{
-    Demand, FirstModel, NeighborViews, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes,
-    check_host_memory, image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles,
+    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
+    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -92,7 +92,6 @@ impl Session {
         let (started, stamp) = (Instant::now(), Stamp::now());
         warnings.extend(scene.warnings.iter().cloned().chain(lpips_warning));
         warnings.extend(less_room(&profile, &report));
-        warnings.extend(without_neighbors(&scene, &report));
         let existing = match &resume {
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => Existing::Resume,
             // A checkpoint of elsewhere may start a run of its own.
@@ -122,6 +121,7 @@ impl Session {
         let model = first.as_ref().map(|first| &first.gaussians);
         let model = model.filter(|_| schedule.is_none());
         let mut trainer = Trainer::new(&open.device, profile.clone(), plan, report, &scene, model, &open.faults)?;
+        warnings.extend(without_neighbors(trainer.views_alone(), scene.train.len()));
         if let Some(mesh) = first.as_ref().and_then(FirstModel::mesh) {
             trainer.bind(mesh)?;
         }
@@ -269,9 +269,7 @@ fn less_room(profile: &Profile, report: &PlanReport) -> Option<String> {
 }
 
 /// Views that the loss `neighbour` has nothing to compare with.
-fn without_neighbors(scene: &SceneIndex, report: &PlanReport) -> Option<String> {
-    report.capacities.losses.pair?;
-    let (alone, all) = (NeighborViews::of(scene).alone(), scene.train.len());
+fn without_neighbors(alone: usize, all: usize) -> Option<String> {
     (alone > 0).then(|| {
         format!(
             "the loss `neighbour` has no term for {alone} of {all} training views: no other view looks the same way from a place nearby"

@@ -7,6 +7,7 @@ use crate::memory::MemoryError;
 use crate::plan::{Job, Look, NeighborViews, schedule};
 use crate::scene::{Camera, SceneIndex};
 use crate::step::{PairTensors, Part, Terms, Turns};
+use crate::train::bands::BandedView;
 use crate::train::{TrainError, uniforms};
 
 /// Whom views are compared with; nothing where they are not.
@@ -33,12 +34,14 @@ impl Pairs {
         self.tensors.as_ref().ok_or_else(|| no_room("pair", 0))
     }
 
-    /// Goes by the training views of `scene`.
+    /// Goes by the training views of `scene`, whose sizes change between phases and whose poses do not.
     pub(super) fn set(&mut self, scene: &SceneIndex) {
         if self.tensors.is_none() {
             return;
         }
-        self.views = NeighborViews::of(scene);
+        if self.cameras.is_empty() {
+            self.views = NeighborViews::of(scene);
+        }
         self.cameras = scene.train.iter().map(|view| view.camera.clone()).collect();
     }
 }
@@ -102,15 +105,20 @@ impl Trainer {
         Ok(())
     }
 
-    /// Means of the last step that compared: exp(-e) e in pixels over consistent pixels, exp(-e) (1 - NCC) over patches.
-    ///
-    /// # Errors
-    /// [`TrainError::Memory`] where the loss does not compare.
-    pub fn pair_means(&mut self) -> Result<[f32; 2], TrainError> {
-        let means = self.pairs.tensors()?.io.means;
-        let words: Vec<[f32; 4]> = self.idle_gpu()?.read(&means, 1)?;
-        let [_, _, geometry, photometric] = words.first().copied().unwrap_or_default();
-        Ok([geometry, photometric])
+    /// Training views that steps have nothing to compare with; none where the loss does not.
+    #[must_use]
+    pub fn views_alone(&self) -> usize {
+        self.pairs.views.alone()
+    }
+
+    /// What the step in ring slot `slot` found in its comparison, once it is over; none where it had none.
+    pub(super) fn pair_means(&self, slot: u32, flight: &Flight) -> Result<Option<[f32; 2]>, TrainError> {
+        if flight.neighbor.is_none() {
+            return Ok(None);
+        }
+        let view = self.tensors.rings.means(slot);
+        let [_, _, geometry, photometric]: [f32; 4] = bytemuck::pod_read_unaligned(self.gpu.memory().host(&view)?);
+        Ok(Some([geometry, photometric]))
     }
 
     /// Writes the uniforms of the neighbour that the step in ring slot `slot` was told of.
@@ -143,13 +151,12 @@ impl Trainer {
         slot: u32,
         drawn: &Drawn,
         turns: Turns,
-    ) -> Result<Result<(), Counters>, TrainError> {
+    ) -> Result<Result<BandedView, Counters>, TrainError> {
         let bands = self.banded_forward(slot, &drawn.block, (Terms::Neighbor, turns), true)?;
-        if let Err(counters) = bands {
-            return Ok(Err(counters));
+        if bands.is_ok() {
+            let rest = Job::Band(Terms::Neighbor, turns, Part::Loss(drawn.page));
+            self.gpu.submit(self.jobs.need(rest)?, 0)?;
         }
-        let rest = Job::Band(Terms::Neighbor, turns, Part::Loss(drawn.page));
-        self.gpu.submit(self.jobs.need(rest)?, 0)?;
-        Ok(Ok(()))
+        Ok(bands)
     }
 }

@@ -88,7 +88,7 @@ impl Trainer {
             turns = self.banding.way_out(reason);
         }
         while let Some(now) = turns {
-            let Some(reason) = self.bands_of_step(0, flight, (Terms::Image, now))?.stall() else {
+            let Some(reason) = self.bands_of_step(0, flight, (Terms::Image, now))?.counters.stall() else {
                 return Ok(true);
             };
             self.gpu.run_compiled(self.jobs.need(Job::ClearStall)?)?;

@@ -24,6 +24,49 @@ use crate::step::{Part, Terms, Turns};
 use crate::train::TrainError;
 use crate::train::bands::BandedView;
 
+/// What a view had of what lists have room for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Wanted {
+    visible: u32,
+    intersections: u32,
+}
+
+impl Wanted {
+    fn of(view: &BandedView) -> Self {
+        Self {
+            visible: view.visible,
+            intersections: view.intersections(),
+        }
+    }
+
+    /// The most of two views.
+    fn or_more(self, other: Self) -> Self {
+        Self {
+            visible: self.visible.max(other.visible),
+            intersections: self.intersections.max(other.intersections),
+        }
+    }
+}
+
+/// A step that ran in bands.
+pub(super) struct InBands {
+    /// Its status word, with what all bands of its own view together had.
+    pub(super) counters: Counters,
+    /// The most that either of its views had.
+    wanted: Wanted,
+}
+
+impl InBands {
+    /// One that ended with a stall.
+    fn given_up(counters: Counters) -> Self {
+        let wanted = Wanted {
+            visible: counters.visible,
+            intersections: counters.intersections,
+        };
+        Self { counters, wanted }
+    }
+}
+
 impl Trainer {
     /// Steps that ran in bands, since start.
     #[must_use]
@@ -82,7 +125,7 @@ impl Trainer {
         let mut events = Vec::new();
         let mut counters = match (known, self.banding.turns()) {
             (Some(counters), _) => counters,
-            (None, Some(turns)) => self.step_in_bands(slot, flight, turns)?,
+            (None, Some(turns)) => self.step_in_bands(slot, flight, turns)?.counters,
             (None, None) => {
                 let ticket = self.submit_step(slot, flight)?;
                 self.gpu.queue().wait(ticket, "a training step")?;
@@ -95,8 +138,9 @@ impl Trainer {
                 && let Some(turns) = self.banding.way_out(reason)
             {
                 self.gpu.run_compiled(self.jobs.need(Job::ClearStall)?)?;
-                counters = self.step_in_bands(slot, flight, turns)?;
-                events.extend(self.stall_events(&counters));
+                let step = self.step_in_bands(slot, flight, turns)?;
+                events.extend(self.stall_events(step.wanted));
+                counters = step.counters;
             }
         }
         let done = match counters.stall() {
@@ -115,19 +159,23 @@ impl Trainer {
         };
         self.submit_events(iteration)?;
         self.finished.push_back(Finished {
-            status: StepStatus { iteration, counters },
+            status: StepStatus {
+                iteration,
+                counters,
+                pair: self.pair_means(slot, flight)?,
+            },
             done,
             events,
         });
         Ok(done)
     }
 
-    /// One for each buffer that a step with these counts has no room in.
-    fn stall_events(&self, counters: &Counters) -> impl Iterator<Item = Event> + use<> {
+    /// One for each buffer that a step of which a view had so much has no room in.
+    fn stall_events(&self, wanted: Wanted) -> impl Iterator<Item = Event> + use<> {
         let capacities = &self.report.capacities;
         let buffers = [
-            (StallBuffer::Visible, counters.visible, capacities.v_cap),
-            (StallBuffer::Intersections, counters.intersections, capacities.i_cap),
+            (StallBuffer::Visible, wanted.visible, capacities.v_cap),
+            (StallBuffer::Intersections, wanted.intersections, capacities.i_cap),
         ];
         let over = buffers.into_iter().filter(|(_, wanted, capacity)| wanted > capacity);
         over.map(|(buffer, wanted, capacity)| Event::Stall {
@@ -148,21 +196,23 @@ impl Trainer {
         Ok(())
     }
 
-    /// Runs the step of slot `slot` in bands and returns its status word, with what all bands together had.
-    fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<Counters, TrainError> {
+    /// Runs the step of slot `slot` in bands.
+    fn step_in_bands(&mut self, slot: u32, flight: &Flight, turns: Turns) -> Result<InBands, TrainError> {
         let terms = self.terms(flight);
-        let counters = self.bands_of_step(slot, flight, (terms, turns))?;
-        if counters.stall().is_some_and(|stall| stall != Stall::NonFinite) {
-            return Ok(counters);
+        let step = self.bands_of_step(slot, flight, (terms, turns))?;
+        let stall = step.counters.stall();
+        if stall.is_some_and(|stall| stall != Stall::NonFinite) {
+            return Ok(step);
         }
         let capacities = &self.report.capacities;
-        self.banding.crowded = if counters.visible > capacities.v_cap {
+        // By the larger of its views: tried whole, the next step would stall on either.
+        self.banding.crowded = if step.wanted.visible > capacities.v_cap {
             Some(Turns::Records)
         } else {
-            (counters.intersections > capacities.i_cap).then_some(Turns::Lists)
+            (step.wanted.intersections > capacities.i_cap).then_some(Turns::Lists)
         };
         self.banding.steps += 1;
-        Ok(counters)
+        Ok(step)
     }
 
     /// [`Trainer::step_in_bands`] of any step, of which nothing is noted.
@@ -171,16 +221,18 @@ impl Trainer {
         slot: u32,
         flight: &Flight,
         (terms, turns): (Terms, Turns),
-    ) -> Result<Counters, TrainError> {
-        if let Some(drawn) = &flight.neighbor
-            && let Err(counters) = self.neighbor_in_bands(slot, drawn, turns)?
-        {
-            return Ok(counters);
+    ) -> Result<InBands, TrainError> {
+        let mut wanted = Wanted::default();
+        if let Some(drawn) = &flight.neighbor {
+            match self.neighbor_in_bands(slot, drawn, turns)? {
+                Ok(view) => wanted = Wanted::of(&view),
+                Err(counters) => return Ok(InBands::given_up(counters)),
+            }
         }
         let brings_photo = flight.page == self.tensors.resident.pages.len();
         let view = match self.banded_forward(slot, &flight.block, (terms, turns), !brings_photo)? {
             Ok(view) => view,
-            Err(counters) => return Ok(counters),
+            Err(counters) => return Ok(InBands::given_up(counters)),
         };
         let part = |part| self.jobs.need(Job::Band(terms, turns, part));
         self.gpu.submit(part(Part::Loss(flight.page))?, 0)?;
@@ -188,10 +240,14 @@ impl Trainer {
         ring.submit(&mut self.gpu, part(Part::Backward)?, &view.bands)?;
         let ticket = self.gpu.submit(part(Part::Finish)?, slot)?;
         self.gpu.queue().wait(ticket, "a banded training step")?;
-        Ok(Counters {
-            visible: view.visible,
-            intersections: view.intersections(),
-            ..self.status(slot)?
+        let own = Wanted::of(&view);
+        Ok(InBands {
+            counters: Counters {
+                visible: own.visible,
+                intersections: own.intersections,
+                ..self.status(slot)?
+            },
+            wanted: own.or_more(wanted),
         })
     }
 

@@ -155,6 +155,14 @@ impl Tensorboard {
                         "train_loss_patches/density_normal_loss",
                         row.density_normals.map(f64::from),
                     ),
+                    (
+                        "train_loss_patches/neighbour_geometry_loss",
+                        row.neighbour_geometry.map(f64::from),
+                    ),
+                    (
+                        "train_loss_patches/neighbour_photometric_loss",
+                        row.neighbour_photometric.map(f64::from),
+                    ),
                     ("iter_time", ms),
                     ("total_points", Some(n)),
                     ("3_gaussians/total_count_K", Some(n / 1000.0)),

@@ -77,6 +77,8 @@ fn train(it: u32) -> RunEvent {
         normals: None,
         density: None,
         density_normals: None,
+        neighbour_geometry: None,
+        neighbour_photometric: None,
         gaussians: 7500,
         visible: 3000,
         intersections: 9,
