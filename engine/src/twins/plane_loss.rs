@@ -213,6 +213,7 @@ mod tests {
     use super::super::rng::uniform;
     use super::super::scenes::camera;
     use super::super::surface::depth_map;
+    use super::super::surface::differences::follow_differences;
     use super::*;
     use crate::kernels::plane_loss::{BLENDED, PLANES};
 
@@ -291,7 +292,7 @@ mod tests {
     fn gradients_by_planes_match_differences() {
         let size = [16, 16];
         let view = view(size);
-        let mut blended = surface(&view);
+        let blended = surface(&view);
         let weights = edge_weights(size, &photo(size), |i| i % 11 != 3);
         let loss = |blended: &[Blended<f64>]| {
             let map = depth_map(blended, &view, &PLANES);
@@ -304,28 +305,13 @@ mod tests {
         let owed = exact.iter().filter(|plane| plane.distance != 0.0).count();
         let without = map.iter().filter(|(z, _)| *z == 0.0).count();
         assert!(owed > 200 && without == 4, "{owed} {without}");
-        let largest = exact.iter().map(|p| norm(p.normal)).fold(0.0, f64::max);
-        for i in 0..blended.len() {
-            for k in 0..4 {
-                let kept = blended[i];
-                let mut at = |by: f64| {
-                    match k {
-                        3 => blended[i].plane.distance += by,
-                        _ => blended[i].plane.normal[k] += by,
-                    }
-                    let value = loss(&blended).total;
-                    blended[i] = kept;
-                    value
-                };
-                let numeric = (at(1e-6) - at(-1e-6)) / 2e-6;
-                let exact = if k == 3 { exact[i].distance } else { exact[i].normal[k] };
-                let apart = (numeric - exact).abs();
-                assert!(
-                    apart <= 1e-3 * exact.abs().max(1e-3 * largest),
-                    "{i} {k}: {numeric} {exact}"
-                );
-            }
-        }
+        follow_differences(
+            &blended,
+            &exact,
+            (1e-6, &[0, 1, 2, 3]),
+            |_| true,
+            |blended| loss(blended).total,
+        );
     }
 
     /// The same for SuGaR's: from blended x, y and depth to the loss.
@@ -347,30 +333,10 @@ mod tests {
         let (whole, by_blended) = plain_loss(&blended, &map, counts, &view, 0.7);
         assert!(whole.mean > 60.0 / 256.0, "the border counts: {}", whole.mean);
         let exact = plain_gather(&map, &whole.by_normal, &by_blended, &view);
-        let largest = exact.iter().map(|p| norm(p.normal)).fold(0.0, f64::max);
-        let mut pulled = 0;
-        for i in (0..blended.len()).filter(|i| map[*i].0 > 0.0) {
-            for k in [0, 1, 3] {
-                let kept = blended[i];
-                let mut at = |by: f64| {
-                    match k {
-                        3 => blended[i].plane.distance += by,
-                        _ => blended[i].plane.normal[k] += by,
-                    }
-                    let value = loss(&blended).total;
-                    blended[i] = kept;
-                    value
-                };
-                let numeric = (at(1e-7) - at(-1e-7)) / 2e-7;
-                let exact = if k == 3 { exact[i].distance } else { exact[i].normal[k] };
-                pulled += usize::from(exact != 0.0);
-                let apart = (numeric - exact).abs();
-                assert!(
-                    apart <= 1e-3 * exact.abs().max(1e-3 * largest),
-                    "{i} {k}: {numeric} {exact}"
-                );
-            }
-        }
+        let counts = |i: usize| map[i].0 > 0.0;
+        let pulled = follow_differences(&blended, &exact, (1e-7, &[0, 1, 3]), counts, |blended| {
+            loss(blended).total
+        });
         assert!(pulled > 500, "{pulled}");
     }
 

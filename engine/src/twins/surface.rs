@@ -252,6 +252,8 @@ pub fn depth_map<R: Real>(blended: &[Blended<R>], view: &View<R>, depths: &Depth
 }
 
 #[cfg(test)]
+pub(in crate::twins) mod differences;
+#[cfg(test)]
 mod gradients;
 
 #[cfg(test)]

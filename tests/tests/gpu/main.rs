@@ -18,6 +18,7 @@ mod near_light;
 mod neighbor_loss;
 mod neighbors;
 mod plane_loss;
+mod planes;
 mod poison;
 mod poses;
 mod probe;

@@ -7,21 +7,23 @@ use kiln::kernels::plane_loss::PLANES;
 use kiln::kernels::prepare_args;
 use kiln::kernels::surface_depth;
 use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Reduction, Surface};
+use kiln::kernels::views::Surface;
 use kiln::math::{add, dot, mat_mul, mat_vec, rotation, scale, sub, transpose};
 use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Tag, TensorTable};
+use kiln::program::{Class, Program, Tag};
 use kiln::scene::Camera;
-use kiln::step::{Capacities, StepTensors};
+use kiln::step::StepTensors;
 use kiln::twins::gaussian::View;
 use kiln::twins::neighbor_loss::{Pair, Shown, grey, patch_pixels};
 use kiln::twins::rng::uniform;
 use kiln::twins::step::target_from_u8;
 use kiln::twins::surface::{Blended, Plane, depth, pixel_ray};
 use kiln_tests::compare::{close, same};
-use kiln_tests::gpu::{assert_valid, open, variants};
+use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+
+use super::planes::{Ground, flat, in_f64, show};
 
 const WEIGHTS: PairWeights = PairWeights {
     geometry: 0.3,
@@ -67,17 +69,6 @@ fn blended(of: &View<f64>, view: &View<f64>, seed: u32) -> Vec<Blended<f32>> {
         }
     };
     (0..of.size_px[0] * of.size_px[1]).map(pixel).collect()
-}
-
-fn in_f64(blended: &Blended<f32>) -> Blended<f64> {
-    Blended {
-        plane: Plane {
-            normal: blended.plane.normal.map(f64::from),
-            distance: blended.plane.distance.into(),
-        },
-        transmittance: blended.transmittance.into(),
-        ..Blended::default()
-    }
 }
 
 /// Pixels that count in a masked photo: all but a ball and single ones far from each other, so that most patches are whole.
@@ -167,19 +158,13 @@ struct Passes {
 
 impl Passes {
     fn new(masked: bool) -> Self {
-        let mut capacities = Capacities::new(256, 256, 256, 0, SIZES.map(|[w, h]| (w, h)));
-        capacities.masked = masked;
-        let mut table = TensorTable::default();
-        let tensors = StepTensors::for_surfaces(&mut table, &capacities, &variants(Reduction::Segmented));
-        let mut surface = tensors.pixels.surface.unwrap();
-        let (px, max_pixels) = (u64::from(capacities.max_pixels), capacities.max_pixels);
-        let mut arena = |name: &str, bytes| table.add(name, Class::Arena, Tag::Pixels, bytes);
-        surface.gradient = arena("gradient", 16 * px);
-        surface.normal_gradient = arena("normal_gradient", 16 * px);
-        let pixels = arena("pixels", 8 * px);
-        let patches = arena("patches", 16 * u64::from(most_patches(max_pixels)));
-        let sums = arena("sums", sums_bytes(capacities.max_tiles, max_pixels));
-        let mut small = |name: &str, bytes| table.add(name, Class::Small, Tag::Other, bytes);
+        let mut ground = Ground::new(&SIZES, masked);
+        let (max_pixels, max_tiles) = (ground.capacities.max_pixels, ground.capacities.max_tiles);
+        let px = u64::from(max_pixels);
+        let pixels = ground.arena("pixels", 8 * px);
+        let patches = ground.arena("patches", 16 * u64::from(most_patches(max_pixels)));
+        let sums = ground.arena("sums", sums_bytes(max_tiles, max_pixels));
+        let mut small = |name: &str, bytes| ground.table.add(name, Class::Small, Tag::Other, bytes);
         let bytes = size_of::<StepUniforms>() as u64;
         let io = PairIo {
             neighbor: Neighbor {
@@ -192,7 +177,13 @@ impl Passes {
             means: small("means", 16),
             weights: WEIGHTS,
         };
-        let made = [tensors.pixels.image, surface.plane, surface.depth];
+        let made = ground.made();
+        let Ground {
+            table,
+            tensors,
+            surface,
+            ..
+        } = ground;
         let (shared, pixels) = (&tensors.shared, &tensors.pixels);
         let mut neighbor = Program::new("neighbour");
         neighbor.hold(&made);
@@ -216,16 +207,10 @@ impl Passes {
         }
     }
 
-    /// Writes what a view shows.
     fn show(&mut self, seen: &Seen) {
-        let image: Vec<[f32; 4]> = seen.blended.iter().map(|b| [0.5, 0.5, 0.5, b.transmittance]).collect();
-        let planes: Vec<[f32; 4]> = seen.blended.iter().map(|b| flat(&b.plane)).collect();
         let u = uniforms(&seen.camera, 0, ITERATION);
-        let gpu = &mut self.gpu;
-        gpu.write(&self.tensors.shared.uniforms, &[u]).unwrap();
-        gpu.write(&self.tensors.pixels.image, &image).unwrap();
-        gpu.write(&self.surface.plane, &planes).unwrap();
-        gpu.write(&self.tensors.pixels.target, &seen.photo).unwrap();
+        let to = (&self.tensors, &self.surface);
+        show(&mut self.gpu, to, &u, &seen.blended, &seen.photo);
     }
 
     fn run(&mut self, trained: &Seen, neighbor: &Seen, counters: Counters) -> Found {
@@ -251,11 +236,6 @@ impl Passes {
             loss: after[0].loss,
         }
     }
-}
-
-fn flat<R: Copy>(plane: &Plane<R>) -> [R; 4] {
-    let [x, y, z] = plane.normal;
-    [x, y, z, plane.distance]
 }
 
 fn views(size: [u32; 2], masked: bool) -> [Seen; 2] {

@@ -4,20 +4,22 @@
 use kiln::kernels::counters::Counters;
 use kiln::kernels::plane_loss::{self, Kind, PLANES, PlaneLossIo};
 use kiln::kernels::surface_depth;
-use kiln::kernels::views::{Reduction, Surface};
+use kiln::kernels::views::Surface;
 use kiln::kernels::{prepare_args, uniforms::StepUniforms};
 use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Tag, TensorTable};
-use kiln::step::{Capacities, StepTensors};
+use kiln::program::Program;
+use kiln::step::StepTensors;
 use kiln::twins::gaussian::View;
 use kiln::twins::plane_loss::{edge_weights, plane_gather, plane_loss};
 use kiln::twins::rng::uniform;
 use kiln::twins::step::target_from_u8;
 use kiln::twins::surface::{Blended, Plane, pixel_ray};
 use kiln_tests::compare::{close, same};
-use kiln_tests::gpu::{assert_valid, open, variants};
+use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+
+use super::planes::{Ground, flat, in_f64, show};
 
 const WEIGHT: f32 = 0.7;
 /// No multiples of a tile, one pixel wide or high, and too small for a normal.
@@ -56,17 +58,6 @@ fn blended(view: &View<f32>) -> Vec<Blended<f32>> {
     (0..width * height).map(pixel).collect()
 }
 
-fn in_f64(blended: &Blended<f32>) -> Blended<f64> {
-    Blended {
-        plane: Plane {
-            normal: blended.plane.normal.map(f64::from),
-            distance: blended.plane.distance.into(),
-        },
-        transmittance: blended.transmittance.into(),
-        ..Blended::default()
-    }
-}
-
 /// A device with the passes of the loss and nothing before them.
 struct Passes {
     gpu: Gpu,
@@ -77,26 +68,25 @@ struct Passes {
 
 impl Passes {
     fn new(masked: bool) -> Self {
-        let mut capacities = Capacities::new(256, 256, 256, 0, SIZES.map(|[w, h]| (w, h)));
-        capacities.masked = masked;
-        let mut table = TensorTable::default();
-        let tensors = StepTensors::for_surfaces(&mut table, &capacities, &variants(Reduction::Segmented));
-        let mut surface = tensors.pixels.surface.unwrap();
-        let pixels = u64::from(capacities.max_pixels);
-        let mut arena = |name: &str, bytes| table.add(name, Class::Arena, Tag::Pixels, bytes);
+        let mut ground = Ground::new(&SIZES, masked);
+        let (max_pixels, max_tiles) = (ground.capacities.max_pixels, ground.capacities.max_tiles);
         let io = PlaneLossIo {
             kind: Kind::Weighted,
-            steepest: arena("steepest", 4),
-            sums: arena("sums", 4 * u64::from(capacities.max_tiles)),
+            steepest: ground.arena("steepest", 4),
+            sums: ground.arena("sums", 4 * u64::from(max_tiles)),
         };
-        surface.gradient = arena("gradient", 16 * pixels);
-        surface.normal_gradient = arena("normal_gradient", 16 * pixels);
         let mut program = Program::new("plane loss");
-        let made = [tensors.pixels.image, surface.plane, surface.depth];
+        let made = ground.made();
+        let Ground {
+            table,
+            tensors,
+            surface,
+            ..
+        } = ground;
         program.hold(&made);
         prepare_args::record(&mut program, &tensors.shared, &tensors.chunks);
         let (shared, pixels) = (&tensors.shared, &tensors.pixels);
-        surface_depth::record(&mut program, shared, pixels, &surface, PLANES, capacities.max_pixels);
+        surface_depth::record(&mut program, shared, pixels, &surface, PLANES, max_pixels);
         plane_loss::record(&mut program, shared, pixels, &surface, &io);
         program.hold(&made);
         program.hold(&[surface.map, surface.normal_gradient, surface.gradient]);
@@ -112,25 +102,15 @@ impl Passes {
     /// Depth map, gradients by normals and by planes, and the counters.
     fn run(&mut self, u: &StepUniforms, blended: &[Blended<f32>], photo: &[u8]) -> ([Vec<[f32; 4]>; 3], Counters) {
         let gpu = &mut self.gpu;
-        let image: Vec<[f32; 4]> = blended.iter().map(|b| [0.5, 0.5, 0.5, b.transmittance]).collect();
-        let planes: Vec<[f32; 4]> = blended.iter().map(|b| flat(&b.plane)).collect();
         gpu.write(&self.tensors.shared.counters, &[Counters::default()])
             .unwrap();
-        gpu.write(&self.tensors.shared.uniforms, &[*u]).unwrap();
-        gpu.write(&self.tensors.pixels.image, &image).unwrap();
-        gpu.write(&self.surface.plane, &planes).unwrap();
-        gpu.write(&self.tensors.pixels.target, photo).unwrap();
+        show(gpu, (&self.tensors, &self.surface), u, blended, photo);
         gpu.run(&self.program).unwrap();
         let found = [self.surface.map, self.surface.normal_gradient, self.surface.gradient];
         let found = found.map(|view| gpu.read(&view, blended.len()).unwrap());
         let counters: Vec<Counters> = gpu.read(&self.tensors.shared.counters, 1).unwrap();
         (found, counters[0])
     }
-}
-
-fn flat<R: Copy>(plane: &Plane<R>) -> [R; 4] {
-    let [x, y, z] = plane.normal;
-    [x, y, z, plane.distance]
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use super::super::scenes::camera;
 use super::super::surface::depth_map;
+use super::super::surface::differences::follow_differences;
 use super::*;
 use crate::kernels::plane_loss::PLANES;
 use crate::math::{norm, rotation};
@@ -106,13 +107,13 @@ impl Scene {
         }
     }
 
-    /// Loss with the weights of now, or with those of before.
-    fn loss(&self, consistency: Option<&[f64]>) -> PairLoss<f64> {
-        let map = depth_map(&self.blended, &self.view, &PLANES);
+    /// Loss of what the trained view blends, with the weights of now, or with those of before.
+    fn loss(&self, blended: &[Blended<f64>], consistency: Option<&[f64]>) -> PairLoss<f64> {
+        let map = depth_map(blended, &self.view, &PLANES);
         let pair = self.pair();
         let own = consistency.map_or_else(|| pair.consistency(&map), <[f64]>::to_vec);
         let pixels = patch_pixels(self.view.size_px, (7, 3));
-        pair.loss(&self.blended, &map, &own, &pixels, WEIGHTS)
+        pair.loss(blended, &map, &own, &pixels, WEIGHTS)
     }
 
     fn consistency(&self) -> Vec<f64> {
@@ -130,7 +131,7 @@ fn gradients_by_planes_match_differences() {
         scene.shown[i + 35].grey = -1.0;
     }
     let kept = scene.consistency();
-    let whole = scene.loss(Some(&kept));
+    let whole = scene.loss(&scene.blended, Some(&kept));
     assert!(whole.counts[0] > 150 && whole.counts[1] > 40, "{:?}", whole.counts);
     assert!(kept.iter().filter(|w| **w == 0.0).count() > 50);
     assert!(
@@ -142,35 +143,15 @@ fn gradients_by_planes_match_differences() {
     let total = f64::from(WEIGHTS.geometry) * whole.geometry + f64::from(WEIGHTS.photometric) * whole.photometric;
     assert!((whole.total - total).abs() < 1e-12);
     let exact = &whole.gradient;
-    let largest = exact.iter().map(|p| norm(p.normal)).fold(0.0, f64::max);
-    for i in 0..scene.blended.len() {
-        for k in 0..4 {
-            let before = scene.blended[i];
-            let mut at = |by: f64| {
-                match k {
-                    3 => scene.blended[i].plane.distance += by,
-                    _ => scene.blended[i].plane.normal[k] += by,
-                }
-                let value = scene.loss(Some(&kept)).total;
-                scene.blended[i] = before;
-                value
-            };
-            let numeric = (at(1e-6) - at(-1e-6)) / 2e-6;
-            let exact = if k == 3 { exact[i].distance } else { exact[i].normal[k] };
-            let apart = (numeric - exact).abs();
-            assert!(
-                apart <= 1e-3 * exact.abs().max(1e-3 * largest),
-                "{i} {k}: {numeric} {exact}"
-            );
-        }
-    }
+    let loss = |blended: &[Blended<f64>]| scene.loss(blended, Some(&kept)).total;
+    follow_differences(&scene.blended, exact, (1e-6, &[0, 1, 2, 3]), |_| true, loss);
 }
 
 /// Planes that are right agree; going down the gradient makes wrong ones right.
 #[test]
 fn what_is_right_agrees_and_what_is_wrong_gets_better() {
     let means = |scene: &Scene| {
-        let loss = scene.loss(None);
+        let loss = scene.loss(&scene.blended, None);
         assert!(loss.counts[0] > 500 && loss.counts[1] > 300, "{:?}", loss.counts);
         [loss.geometry, loss.photometric]
     };
@@ -184,7 +165,7 @@ fn what_is_right_agrees_and_what_is_wrong_gets_better() {
     // Greys between pixels are not quite the texture's, so that even what is right does not agree wholly.
     assert!((0..2).all(|k| before[k] > 2.0 * right[k]), "{before:?} {right:?}");
     for _ in 0..20 {
-        let steps = wrong.loss(None).gradient;
+        let steps = wrong.loss(&wrong.blended, None).gradient;
         for (pixel, by) in wrong.blended.iter_mut().zip(steps) {
             pixel.plane.distance -= 40.0 * by.distance;
         }
@@ -201,12 +182,12 @@ fn what_is_right_agrees_and_what_is_wrong_gets_better() {
 #[test]
 fn coverage_cancels() {
     let mut scene = Scene::new([24, 18], 0.1, 0.05);
-    let before = scene.loss(None);
+    let before = scene.loss(&scene.blended, None);
     for pixel in &mut scene.blended {
         pixel.plane.normal = scale(pixel.plane.normal, 0.7);
         pixel.plane.distance *= 0.7;
     }
-    let after = scene.loss(None);
+    let after = scene.loss(&scene.blended, None);
     assert!((before.total - after.total).abs() < 1e-12);
     for (plane, pixel) in after.gradient.iter().zip(&scene.blended) {
         // Nothing pulls along what cancels.
@@ -228,7 +209,7 @@ fn without_overlap_there_is_no_loss() {
         Scene::new([1, 12], 0.1, 0.0),
         Scene::new([12, 1], 0.1, 0.0),
     ] {
-        let loss = scene.loss(None);
+        let loss = scene.loss(&scene.blended, None);
         assert_eq!((loss.counts, loss.total), ([0, 0], 0.0));
         assert!(loss.gradient.iter().all(|plane| *plane == Plane::ZERO));
     }

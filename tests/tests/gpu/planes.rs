@@ -1,0 +1,82 @@
+//! Blended planes for losses that look at them: as the device and the twins have them, and the tensors that they are in.
+#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
+
+use kiln::kernels::uniforms::StepUniforms;
+use kiln::kernels::views::{Reduction, Surface};
+use kiln::memory::Gpu;
+use kiln::program::{Class, Span, Tag, TensorTable};
+use kiln::step::{Capacities, StepTensors};
+use kiln::twins::surface::{Blended, Plane};
+use kiln_tests::gpu::variants;
+
+pub(super) fn in_f64(blended: &Blended<f32>) -> Blended<f64> {
+    Blended {
+        plane: Plane {
+            normal: blended.plane.normal.map(f64::from),
+            distance: blended.plane.distance.into(),
+        },
+        transmittance: blended.transmittance.into(),
+        ..Blended::default()
+    }
+}
+
+/// Four numbers, as the device has it.
+pub(super) fn flat<R: Copy>(plane: &Plane<R>) -> [R; 4] {
+    let [x, y, z] = plane.normal;
+    [x, y, z, plane.distance]
+}
+
+/// What a loss on surfaces reads and writes, of images of `sizes` pixels.
+pub(super) struct Ground {
+    pub(super) table: TensorTable,
+    pub(super) capacities: Capacities,
+    pub(super) tensors: StepTensors,
+    pub(super) surface: Surface,
+}
+
+impl Ground {
+    pub(super) fn new(sizes: &[[u32; 2]], masked: bool) -> Self {
+        let mut capacities = Capacities::new(256, 256, 256, 0, sizes.iter().map(|[w, h]| (*w, *h)));
+        capacities.masked = masked;
+        let mut table = TensorTable::default();
+        let tensors = StepTensors::for_surfaces(&mut table, &capacities, &variants(Reduction::Segmented));
+        let surface = tensors.pixels.surface.expect("tensors for surfaces have one");
+        let mut ground = Self {
+            table,
+            capacities,
+            tensors,
+            surface,
+        };
+        let bytes = 16 * u64::from(ground.capacities.max_pixels);
+        ground.surface.gradient = ground.arena("gradient", bytes);
+        ground.surface.normal_gradient = ground.arena("normal_gradient", bytes);
+        ground
+    }
+
+    pub(super) fn arena(&mut self, name: &str, bytes: u64) -> Span {
+        self.table.add(name, Class::Arena, Tag::Pixels, bytes)
+    }
+
+    /// What is there before the loss looks.
+    pub(super) fn made(&self) -> [Span; 3] {
+        [self.tensors.pixels.image, self.surface.plane, self.surface.depth]
+    }
+}
+
+/// Writes what a view shows.
+pub(super) fn show(
+    gpu: &mut Gpu,
+    (tensors, surface): (&StepTensors, &Surface),
+    u: &StepUniforms,
+    blended: &[Blended<f32>],
+    photo: &[u8],
+) {
+    let image: Vec<[f32; 4]> = blended.iter().map(|b| [0.5, 0.5, 0.5, b.transmittance]).collect();
+    let planes: Vec<[f32; 4]> = blended.iter().map(|b| flat(&b.plane)).collect();
+    let written = gpu
+        .write(&tensors.shared.uniforms, &[*u])
+        .and_then(|()| gpu.write(&tensors.pixels.image, &image))
+        .and_then(|()| gpu.write(&surface.plane, &planes))
+        .and_then(|()| gpu.write(&tensors.pixels.target, photo));
+    written.expect("upload");
+}
