@@ -128,6 +128,16 @@ impl Mesh {
         self
     }
 
+    /// The same after half a turn about x, normals too: y and z point the other way.
+    #[must_use]
+    pub fn turned_about_x(mut self) -> Self {
+        for [_, y, z] in self.positions.iter_mut().chain(self.normals.iter_mut().flatten()) {
+            // 0 - x has no -0, which files would show.
+            (*y, *z) = (0.0 - *y, 0.0 - *z);
+        }
+        self
+    }
+
     /// Positions of the vertices, scene units.
     #[must_use]
     pub fn positions(&self) -> &[[f32; 3]] {

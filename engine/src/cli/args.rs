@@ -272,6 +272,9 @@ pub(super) struct MeshArgs {
     /// Files to write: ply, obj, glb, with commas between them [mesh.formats]
     #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_enum)]
     pub(super) format: Vec<MeshFormatName>,
+    /// Which way is up in the files
+    #[arg(long, value_name = "WAY", value_enum, default_value_t = UpName::Scene)]
+    pub(super) up: UpName,
     /// Device memory to use at most, for example 6GiB or 800MiB [memory.cap_gib]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(super) vram: Option<f64>,
@@ -291,6 +294,15 @@ pub(super) struct MeshArgs {
     /// No progress line
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+/// Which way is up in the files of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum UpName {
+    /// That of the scene's coordinates, which `kiln eval` and `--init-mesh` need; -y in most COLMAP scenes
+    Scene,
+    /// y, for Blender, game engines and browsers: the scene turned by half a turn about x
+    Y,
 }
 
 /// Ways to a mesh as they are typed.

@@ -12,7 +12,7 @@ use super::{Exit, Failure, Settings, UsageError};
 use crate::config::{Inputs, MeshMethod};
 use crate::memory::MIB;
 use crate::mesh::{
-    Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, export_triangles, is_triangles,
+    Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, Up, export_triangles, is_triangles,
     read_triangles,
 };
 use crate::run::interrupt::{Interrupt, Signal};
@@ -40,6 +40,7 @@ pub(super) fn make(
     let Mesh {
         model,
         output,
+        up,
         dry_run,
         json,
     } = request;
@@ -47,7 +48,7 @@ pub(super) fn make(
     let of_project = is_project(&model.target, model.iteration);
     if let Some(source) = if of_project { None } else { triangles(&model)? } {
         let folder = output.unwrap_or_else(|| beside(&model.target));
-        return convert(&model, &source, (&folder, dry_run, json), out);
+        return convert(&model, &source, (&folder, up), (dry_run, json), out);
     }
     let opened = open("mesh", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
@@ -59,7 +60,7 @@ pub(super) fn make(
     let target = (
         opened.location.ply.as_path(),
         scene.as_path(),
-        (!dry_run).then_some(folder),
+        (!dry_run).then_some((folder, up)),
     );
     let telling = Telling {
         stage,
@@ -93,14 +94,14 @@ pub(super) struct Telling<'a> {
 /// What was planned, and what was made where that was wanted.
 pub(super) type Outcome = (MeshOutlook, Option<Made>);
 
-/// Makes the mesh of a model, whose file is the first of `target`, from the views of a scene, in a folder unless only the plan is
-/// wanted; none when a signal came first.
+/// Makes the mesh of a model, whose file is the first of `target`, from the views of a scene, in a folder and with a way up unless only
+/// the plan is wanted; none when a signal came first.
 ///
 /// # Errors
 /// Anything that keeps the mesh from being made.
 pub(super) fn made_of(
     stored: Stored<'_>,
-    (source, scene, folder): (&Path, &Path, Option<PathBuf>),
+    (source, scene, to): (&Path, &Path, Option<(PathBuf, Up)>),
     telling: Telling<'_>,
     out: &mut dyn Write,
     interrupt: &Interrupt,
@@ -128,7 +129,8 @@ pub(super) fn made_of(
             Some(_) => ControlFlow::Break(()),
         }
     };
-    let made = stored.mesh(source, scene, folder.as_deref(), &mut tell);
+    let to = to.as_ref().map(|(folder, up)| (folder.as_path(), *up));
+    let made = stored.mesh(source, scene, to, &mut tell);
     shown.end();
     match made {
         Err(RunError::Mesh(MeshError::Stopped)) => Ok(None),
@@ -184,7 +186,8 @@ fn convert(
     Location {
         ply: source, config, ..
     }: &Location,
-    (folder, dry_run, json): (&Path, bool, bool),
+    (folder, up): (&Path, Up),
+    (dry_run, json): (bool, bool),
     out: &mut dyn Write,
 ) -> Result<Exit, Box<dyn Failure>> {
     let inputs = Inputs {
@@ -197,7 +200,7 @@ fn convert(
         .mesh
         .formats;
     let read = read_triangles(source).map_err(|e| boxed(RunError::from(e)))?;
-    let exported = export_triangles((&read, source), &formats, folder, dry_run);
+    let exported = export_triangles((&read, source), (&formats, up), folder, dry_run);
     let (files, report) = exported.map_err(|e| boxed(RunError::from(e)))?;
     let surface = report.surface;
     if !model.quiet {

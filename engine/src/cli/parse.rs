@@ -6,6 +6,7 @@ use clap::Parser as _;
 
 use super::args::{
     Cli, Command, ExportArgs, FormatName, MergeArgs, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs, SplitArgs,
+    UpName,
 };
 use super::request::{
     Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
@@ -14,7 +15,7 @@ use super::request::{
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
-use crate::mesh::Layers;
+use crate::mesh::{Layers, Up};
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::project::{MergeRequest, SplitOptions};
@@ -267,6 +268,10 @@ fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
     Ok(Mesh {
         model,
         output: args.output,
+        up: match args.up {
+            UpName::Scene => Up::Scene,
+            UpName::Y => Up::Y,
+        },
         dry_run: args.dry_run,
         json: args.json,
     })

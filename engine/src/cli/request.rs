@@ -6,7 +6,7 @@ use super::UsageError;
 use super::args::Shell;
 use crate::config::{AutoError, Budget, ConfigError, Inputs, Profile, choose, extended_profile, resolve};
 use crate::export::Format;
-use crate::mesh::Layers;
+use crate::mesh::{Layers, Up};
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::project::{MergeRequest, SplitOptions};
@@ -200,6 +200,8 @@ pub struct Mesh {
     pub model: Model,
     /// Folder of the files; none for one beside the model.
     pub output: Option<PathBuf>,
+    /// Which way is up in the files.
+    pub up: Up,
     /// Only print what it would take.
     pub dry_run: bool,
     /// Stages as JSON lines on standard output.

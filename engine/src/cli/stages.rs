@@ -15,7 +15,7 @@ use super::{Exit, Failure};
 use crate::config::{Inputs, Profile, SugarStage, resolve};
 use crate::export::{ExportError, digest_of, file_digest, write_atomic};
 use crate::memory::MIB;
-use crate::mesh::StageRow;
+use crate::mesh::{StageRow, Up};
 use crate::plan::{Faults, open_device};
 use crate::plugins::Init;
 use crate::record::run_folder::{
@@ -357,7 +357,11 @@ impl Chain {
             json: self.json,
             quiet: self.quiet,
         };
-        let to = (location.ply.as_path(), self.scene.as_path(), Some(run.join(place)));
+        let to = (
+            location.ply.as_path(),
+            self.scene.as_path(),
+            Some((run.join(place), Up::Scene)),
+        );
         let mut stdout = io::stdout();
         let out: &mut dyn io::Write = if self.json { &mut stdout } else { &mut io::sink() };
         let made = made_of(stored, to, telling, out, interrupt)?;

@@ -16,7 +16,7 @@ use super::{Exit, Failure, Settings};
 use crate::config::{self, SugarStage};
 use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
-use crate::mesh::StageRow;
+use crate::mesh::{StageRow, Up};
 use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
 use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, Which, place, record_path};
@@ -223,6 +223,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             let request = Mesh {
                 model,
                 output: None,
+                up: Up::Scene,
                 dry_run: false,
                 json,
             };

@@ -1,9 +1,10 @@
-//! The files that a mesh becomes.
+//! The files that a mesh becomes, and which way is up in them.
 
 use std::io;
 use std::path::Path;
 
 use kiln_mesh::Mesh;
+use serde::Serialize;
 
 use super::MeshError;
 use crate::config::MeshFormat;
@@ -13,6 +14,27 @@ use crate::export::write_atomic;
 pub(super) const STEM: &str = "mesh";
 /// Name of the report beside the files.
 pub(super) const REPORT_FILE: &str = "report.json";
+
+/// Which way is up in the files of a mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Up {
+    /// Coordinates are those of the scene, which `kiln eval`, `kiln render` and `--init-mesh` need; in those of COLMAP y points down.
+    #[default]
+    Scene,
+    /// y points up where it points down in the scene: half a turn about x, as `kiln export` has it in GLB and SPZ.
+    Y,
+}
+
+impl Up {
+    /// A mesh in the scene's coordinates in those of the files.
+    pub(super) fn turned(self, mesh: Mesh) -> Mesh {
+        match self {
+            Self::Scene => mesh,
+            Self::Y => mesh.turned_about_x(),
+        }
+    }
+}
 
 /// Whether files of a format have a picture inside or beside them.
 pub(super) fn holds_picture(format: &MeshFormat) -> bool {

@@ -19,7 +19,7 @@ use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
 use super::stage::DepthStage;
 use super::texture::{Layout, Textured, bake, write_textured};
-use super::{MeshError, Space, colors};
+use super::{MeshError, Space, Up, colors};
 use crate::config::{MeshFormat, MeshMethod};
 use crate::export::{AtomicFile, digest_of, file_digest, write_json};
 use crate::kernels::fusion::Voxels;
@@ -51,7 +51,8 @@ struct Raw {
 }
 
 impl<'a> MeshJob<'a> {
-    /// Makes the mesh on the device of the plan and writes it into `folder`; `source` is the file of the model.
+    /// Makes the mesh on the device of the plan and writes it into `folder`, so that what `up` says is up; `source` is the file of the
+    /// model.
     ///
     /// # Errors
     /// [`MeshError`]; nothing is written then, but for formats before the one that failed.
@@ -60,7 +61,7 @@ impl<'a> MeshJob<'a> {
         open: &OpenDevice,
         plan: MeshPlan,
         source: &Path,
-        folder: &Path,
+        (folder, up): (&Path, Up),
         tell: Tell<'_>,
     ) -> Result<Made, MeshError> {
         let options = &self.profile.mesh;
@@ -146,6 +147,12 @@ impl<'a> MeshJob<'a> {
             }
             _ => None,
         };
+        // Photos were looked up in the scene's coordinates.
+        let mesh = up.turned(mesh);
+        let textured = textured.map(|textured| Textured {
+            mesh: up.turned(textured.mesh),
+            ..textured
+        });
         let mut files = Vec::new();
         log.tell(MeshStage::Write, 0, 1)?;
         for format in &options.formats {
@@ -189,6 +196,7 @@ impl<'a> MeshJob<'a> {
                 batches: textured.batches,
                 device_bytes: textured.device_bytes,
             }),
+            up,
             files: files
                 .iter()
                 .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))

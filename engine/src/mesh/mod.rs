@@ -42,6 +42,7 @@ pub use draw::{DepthScale, Layers};
 pub use drawn_error::DrawnError;
 pub use error::MeshError;
 pub use file::MeshFile;
+pub use files::Up;
 pub use job::MeshOutlook;
 pub use make::{Made, Tell};
 pub use poisson::PoissonRow;

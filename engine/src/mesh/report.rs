@@ -3,7 +3,7 @@
 use kiln_mesh::topology::Topology;
 use serde::Serialize;
 
-use super::{PoissonRow, Space, StageSizes};
+use super::{PoissonRow, Space, StageSizes, Up};
 use crate::config;
 
 /// Parts of the work.
@@ -196,6 +196,8 @@ pub struct MeshReport {
     pub decimation_error: Option<f32>,
     /// The picture over the surface; none where no file holds one.
     pub texture: Option<TextureRow>,
+    /// Which way is up in the files.
+    pub up: Up,
     /// Files beside this one.
     pub files: Vec<String>,
 }

@@ -8,9 +8,9 @@ use kiln_mesh::topology;
 use kiln_triangles::{Error, Model};
 use serde::Serialize;
 
-use super::MeshError;
 use super::files::{REPORT_FILE, STEM, write};
 use super::report::Surface;
+use super::{MeshError, Up};
 use crate::config::MeshFormat;
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
 
@@ -30,6 +30,8 @@ pub struct TrianglesReport {
     pub opacity_floor: f32,
     /// What kind of surface it is.
     pub surface: Surface,
+    /// Which way is up in the files.
+    pub up: Up,
     /// Files beside this one.
     pub files: Vec<String>,
 }
@@ -82,14 +84,14 @@ pub fn write_triangles(model: &Model, comments: &[String], path: &Path) -> Resul
 }
 
 /// Writes the meshes of a model that lies in `source` into `folder`, one file per format, and the report; gives their paths,
-/// the report's last, and the report. Vertices have the colours of degree 0. With `dry_run` nothing is written, and the
+/// the report's last, and the report. Vertices have the colours of degree 0, and what `up` says is up. With `dry_run` nothing is written, and the
 /// report names the files that would be.
 ///
 /// # Errors
 /// [`MeshError`]; no file is there by half.
 pub fn export_triangles(
     (model, source): (&Model, &Path),
-    formats: &[MeshFormat],
+    (formats, up): (&[MeshFormat], Up),
     folder: &Path,
     dry_run: bool,
 ) -> Result<(Vec<PathBuf>, TrianglesReport), MeshError> {
@@ -97,6 +99,7 @@ pub fn export_triangles(
         path: source.to_owned(),
         source: error,
     })?;
+    let mesh = up.turned(mesh);
     let names: Vec<String> = formats
         .iter()
         .map(|format| format!("{STEM}.{}", format.name()))
@@ -107,6 +110,7 @@ pub fn export_triangles(
         model_sha256: String::new(),
         opacity_floor: model.floor,
         surface: topology::report(&mesh).into(),
+        up,
         files: names.clone(),
     };
     if dry_run {

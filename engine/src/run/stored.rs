@@ -18,7 +18,7 @@ use crate::eval::{EvalFile, Picture, PoseSource};
 use crate::export::{PlyComments, PlyParts, RenderMode, read_camera_path, read_cameras, read_model};
 use crate::gaussians::Gaussians;
 use crate::memory::Gpu;
-use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook};
+use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Up};
 use crate::plan::{CLASSIC_KERNEL_SIZE, Faults, Look, OpenDevice, Pinned, available_bytes, scene_options, schedule};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
@@ -388,7 +388,8 @@ impl<'a> Stored<'a> {
         Ok(paths)
     }
 
-    /// Plans a mesh from the training views of `scene`, and makes it in `folder` unless only the plan is wanted.
+    /// Plans a mesh from the training views of `scene`, and makes it in the folder of `to`, with that way up, unless only the plan is
+    /// wanted.
     ///
     /// # Errors
     /// [`RunError::Scene`]; [`RunError::Mesh`] when it cannot fit, before any work, or fails.
@@ -396,7 +397,7 @@ impl<'a> Stored<'a> {
         mut self,
         source: &Path,
         scene: &Path,
-        folder: Option<&Path>,
+        to: Option<(&Path, Up)>,
         tell: mesh::Tell<'_>,
     ) -> Result<(MeshOutlook, Option<Made>), RunError> {
         let (scene, _) = self.scene(scene)?;
@@ -407,9 +408,7 @@ impl<'a> Stored<'a> {
         let limits = Gpu::limits(&self.open.device);
         let plan = job.plan(&self.pinned.variants, budget, limits, &self.open.faults)?;
         let outlook = plan.outlook();
-        let made = folder
-            .map(|folder| job.make(self.open, plan, source, folder, tell))
-            .transpose()?;
+        let made = to.map(|to| job.make(self.open, plan, source, to, tell)).transpose()?;
         Ok((outlook, made))
     }
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use kiln::gaussians::Gaussians;
+use kiln::mesh::MeshFile;
 use kiln::scene::{SceneIndex, SceneOptions};
 use kiln_mesh::{Mesh, topology};
 use kiln_tests::runs::{self, Scratch, json, outcome};
@@ -101,6 +102,42 @@ fn seen_above(mesh: &Mesh) -> (f32, f32, f32) {
     }
     let mean = |list: &[f32]| list.iter().sum::<f32>() / list.len() as f32;
     (mean(&off), off.iter().copied().fold(0.0, f32::max), mean(&degrees))
+}
+
+/// Files with y up have half a turn about x, all of them and normals too; the picture over them is the same.
+#[test]
+fn files_have_y_up_where_that_is_asked_for() {
+    let scratch = Scratch::new("mesh-up");
+    let ply = scratch.join("ball.ply");
+    written(&ply, &ball());
+    let coarse = [
+        "--format",
+        "ply,obj,glb",
+        "--set",
+        "mesh.voxel=0.05",
+        "--set",
+        "mesh.texture.size=256",
+    ];
+    for (out, more) in [("scene", &[][..]), ("y", &["--up", "y"])] {
+        let (code, said) = mesh(&ply, &scratch.join(out), &[&coarse[..], more].concat());
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(json(&scratch.join(out).join("report.json"))["up"], out);
+    }
+    let half_turn = |[x, y, z]: [f32; 3]| [x, 0.0 - y, 0.0 - z];
+    let file = |out: &str, name: &str| scratch.join(out).join(name);
+    let [was, is] = ["scene", "y"].map(|out| read(file(out, "mesh.ply")));
+    let turned = |values: &[[f32; 3]]| -> Vec<[f32; 3]> { values.iter().copied().map(half_turn).collect() };
+    assert_eq!(is.positions(), turned(was.positions()));
+    assert_eq!(is.normals().unwrap(), turned(was.normals().unwrap()));
+    assert_eq!(is.triangles(), was.triangles());
+    let positions = |out: &str| -> Vec<[f32; 3]> {
+        let (models, _) = tobj::load_obj(file(out, "mesh.obj"), &tobj::GPU_LOAD_OPTIONS).unwrap();
+        models[0].mesh.positions.as_chunks::<3>().0.to_vec()
+    };
+    assert_eq!(positions("y"), turned(&positions("scene")));
+    let [was, is] = ["scene", "y"].map(|out| MeshFile::read(&file(out, "mesh.glb")).unwrap());
+    assert_eq!(is.mesh.positions(), turned(was.mesh.positions()));
+    assert!(is.texture == was.texture && is.texture.is_some());
 }
 
 #[test]

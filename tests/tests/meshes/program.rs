@@ -223,6 +223,16 @@ fn a_model_of_triangles_is_written_for_others() {
         (&report["surface"]["pieces"], &report["files"][2]),
         (&1.into(), &"mesh.glb".into())
     );
+    assert_eq!(report["up"], "scene");
+    let (code, said) = convert(&["--up", "y"]);
+    assert_eq!(code, Some(0), "{said}");
+    let (turned, _) = tobj::load_obj(out.join("mesh.obj"), &tobj::GPU_LOAD_OPTIONS).expect("a foreign reader");
+    let [before, after] = [&objects, &turned].map(|objects| objects[0].mesh.positions.as_chunks::<3>().0);
+    assert!(before.iter().any(|[_, y, _]| *y != 0.0));
+    let half_turn: Vec<[f32; 3]> = before.iter().map(|[x, y, z]| [*x, 0.0 - y, 0.0 - z]).collect();
+    assert_eq!(after, half_turn);
+    let report: Value = serde_json::from_slice(&fs::read(out.join("report.json")).expect("a report")).expect("JSON");
+    assert_eq!(report["up"], "y");
     let (code, said) = convert(&["--set", "mesh.voxel=0.1"]);
     assert!(
         code == Some(2) && said.contains("mesh already") && said.contains("mesh.voxel"),

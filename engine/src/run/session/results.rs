@@ -11,7 +11,7 @@ use crate::export::{
     deliver, write_ply,
 };
 use crate::gaussians::Gaussians;
-use crate::mesh::{export_triangles, write_bound, write_triangles};
+use crate::mesh::{Up, export_triangles, write_bound, write_triangles};
 use crate::plan::Look;
 use crate::plugins::Exporter;
 use crate::record::events::{EvalRow, Event, RunEvent};
@@ -169,7 +169,8 @@ impl Session {
         let mut files = vec![self.folder.add_ply(iteration, PlyKind::Triangles, count)?];
         if iteration >= self.profile.schedule.iterations {
             let folder = self.folder.root().join(MESH_FOLDER);
-            let (written, _) = export_triangles((&model, &path), &self.profile.mesh.formats, &folder, false)?;
+            let (written, _) =
+                export_triangles((&model, &path), (&self.profile.mesh.formats, Up::Scene), &folder, false)?;
             let names = written
                 .iter()
                 .filter_map(|path| path.strip_prefix(self.folder.root()).ok());
