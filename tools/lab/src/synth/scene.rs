@@ -124,6 +124,7 @@ impl Synthetic {
         for view in 0..self.views {
             if self.kind == SyntheticKind::Solids {
                 photo = solids::photo(&Pose::of(view), self.size_px, self.focal(), self.samples);
+                self.depths(view, &folder.join("depths").join(name(view)).with_extension("npy"))?;
             }
             write_atomic(&folder.join("images").join(name(view)), |out: &mut AtomicFile| {
                 let [width, height] = self.size_px;
@@ -214,6 +215,19 @@ impl Synthetic {
                 }
             }
             Ok(())
+        })
+    }
+
+    /// The exact depth map of a view, as a `NumPy` array of `f32`.
+    fn depths(&self, view: u32, path: &Path) -> Result<(), ExportError> {
+        let [width, height] = self.size_px;
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({height}, {width}), }}");
+        write_atomic(path, |out| {
+            // NPY 1.0: values begin at a multiple of 64 bytes.
+            out.write_all(b"\x93NUMPY\x01\x00\x76\x00")?;
+            writeln!(out, "{header:117}")?;
+            let depths = solids::depths(&Pose::of(view), self.size_px, self.focal());
+            depths.iter().try_for_each(|depth| out.write_all(&depth.to_le_bytes()))
         })
     }
 
@@ -417,6 +431,13 @@ mod tests {
         let listed: Vec<usize> = scene.train.iter().map(|view| view.seen.len()).collect();
         assert!(listed.iter().all(|n| (50..300).contains(n)), "{listed:?}");
         assert!(scene.seen_bytes() > 200 * 16);
+        let with_depths = SceneOptions {
+            depths: Some("depths".into()),
+            eval: false,
+            ..SceneOptions::default()
+        };
+        let deep = SceneIndex::load(&root, &with_depths).unwrap();
+        assert!(deep.train.iter().all(|view| view.depth.is_some()));
         let truth = kiln_mesh::ply::read(&std::fs::read(root.join(TRUTH_FILE)).unwrap()[..]).unwrap();
         let (count, normals) = (truth.positions().len(), truth.normals().unwrap());
         assert!((1000..3000).contains(&count) && truth.triangles().is_empty(), "{count}");

@@ -113,6 +113,19 @@ pub(super) fn photo(pose: &Pose, [width, height]: [u32; 2], focal: f64, samples:
     bytes
 }
 
+/// Depth along the optical axis through every pixel's centre, row by row; 0 where there is nothing.
+pub(super) fn depths(pose: &Pose, [width, height]: [u32; 2], focal: f64) -> Vec<f32> {
+    let origin = pose.position();
+    let [cx, cy] = [width, height].map(|side| 0.5 * f64::from(side));
+    let depth = |pixel: u32| {
+        let [x, y] = [pixel % width, pixel / width].map(|at| f64::from(at) + 0.5);
+        let direction = pose.turn([(x - cx) / focal, (y - cy) / focal, 1.0]);
+        #[expect(clippy::cast_possible_truncation, reason = "files hold f32")]
+        solids::cast(origin, direction).map_or(0.0, |(away, _)| away as f32)
+    };
+    (0..width * height).map(depth).collect()
+}
+
 /// A point on a surface with its colour, seen through a random place of a random view; `id` numbers the points.
 pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, [u8; 3]) {
     // Half of the rays meet something; the square's middle is the answer to a row of misses that does not happen.
