@@ -163,8 +163,8 @@ pub struct DepthOptions {
 impl Default for DepthOptions {
     fn default() -> Self {
         Self {
-            weight: 1.0,
-            weight_end: 0.01,
+            weight: 5.0,
+            weight_end: 0.05,
             from: 500,
         }
     }
@@ -225,7 +225,7 @@ impl Default for ExposureOptions {
         Self {
             lr: 0.01,
             lr_end: 0.001,
-            hold: 0.01,
+            hold: 2.0,
         }
     }
 }

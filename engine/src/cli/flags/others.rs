@@ -26,7 +26,7 @@ pub(super) enum Row {
 use Row::{Does, Refused, RefusedWith, Sets};
 
 const SCALES: &str = "training on several image scales at once is not supported; `dataset.resolution` picks one";
-const DEPTH_WEIGHT: &str = "`losses: [..., { kind: depth, weight: 1, weight_end: 0.01 }]` in the configuration file sets it; see the guide `recipes`";
+const DEPTH_WEIGHT: &str = "`losses: [..., { kind: depth, weight: 5, weight_end: 0.05 }]` in the configuration file sets it; see the guide `recipes`";
 const EXPOSURE: &str = "`losses: [{ kind: l1 }, { kind: dssim }, { kind: exposure }]` in the configuration file \
                         fits an affine map of colours for each photo; see the guide `recipes`";
 const NO_JITTER: &str =
