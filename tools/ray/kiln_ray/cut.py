@@ -6,7 +6,6 @@ conditional put while the block's lease is held; then the block goes. Whatever i
 
 from __future__ import annotations
 
-import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from kiln_ray.storage import Storage
 from kiln_ray.verdict import Cause, Ended
 
 if TYPE_CHECKING:
+    from kiln_ray.lease import Lease
     from kiln_ray.task import Job, Reporter
 
 #: The list of names, for shells.
@@ -42,23 +42,12 @@ def cut(job: Job, name: str, reporter: Reporter) -> Ended:
 def _cut_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
     import ray
 
-    from kiln_ray import lease as leases
     from kiln_ray import task, travel
     from kiln_ray.storage import ERRORS
 
-    context = ray.get_runtime_context()
-    storage = Storage.at(job.project)
-    lease = leases.Lease(storage, f"blocks/{name}/lease.json", str(context.get_task_id()), job.lease_s)
-    try:
-        lease.take(lambda: not reporter.is_stopped())
-    except leases.Held as error:
-        return reporter.ended(Cause.LEASE, message=str(error))
-    except ERRORS as error:
-        return task.storage_failed(reporter, f"cannot take the lease of {name}", error)
-    lease.keep(lambda: None)
-    try:
+    def work(storage: Storage, lease: Lease) -> Ended:
         # A copy of its own: tasks beside this one bring their blocks with the index as it was when they read it.
-        project, node = travel.read_project(storage), context.get_node_id()
+        project, node = travel.read_project(storage), ray.get_runtime_context().get_node_id()
         copy = travel.NodeCopy(storage, project, Path(job.work), node, f"cut-{name}")
         if name in copy.project.blocks and not copy.is_done(name):
             copy.forget()
@@ -74,19 +63,16 @@ def _cut_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
             lease.renew()
             replace(storage, name, here, copy.project)
             copy.forget()
-    except leases.Lost as error:
-        return reporter.ended(Cause.LEASE, message=str(error))
-    except ERRORS as error:
-        return task.storage_failed(reporter, f"cannot bring or save {name}", error)
-    finally:
-        # Otherwise whoever comes next waits until it expires.
-        with contextlib.suppress(*ERRORS):
-            lease.release()
+        return reporter.ended(Cause.EXIT, 0)
+
+    ended = task.under_lease(job, name, reporter, work)
+    if ended.code != 0:
+        return ended
     try:
-        settle(storage, name)
+        settle(Storage.at(job.project), name)
     except ERRORS as error:
         return task.storage_failed(reporter, f"cannot clear away {name}", error)
-    return reporter.ended(Cause.EXIT, 0)
+    return ended
 
 
 def replace(storage: Storage, name: str, after: Project, before: Project) -> None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 from ray.exceptions import GetTimeoutError, RayError
@@ -24,6 +24,10 @@ from kiln_ray.device import NoDevice, device_flags
 from kiln_ray.progress import Row
 from kiln_ray.project import MERGED_MODEL, ProjectError
 from kiln_ray.verdict import OUTPUT, Cause, Ended
+
+if TYPE_CHECKING:
+    from kiln_ray.lease import Lease
+    from kiln_ray.storage import Storage
 
 #: Before the name of a block that is cut in two: that has attempts of its own.
 CUT = "cut "
@@ -142,20 +146,43 @@ def _train(job: Job, name: str, reporter: Reporter) -> Ended:
     return _run(train_command(job, folder), reporter)
 
 
-def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
+def under_lease(
+    job: Job,
+    name: str,
+    reporter: Reporter,
+    work: Callable[[Storage, Lease], Ended],
+    on_lost: Callable[[], None] = lambda: None,
+) -> Ended:
+    """Does `work` while this task holds the block's lease in storage; how that ended, or why it did not begin."""
     from kiln_ray import lease as leases
-    from kiln_ray import travel
     from kiln_ray.storage import ERRORS, Storage
 
-    context = ray.get_runtime_context()
     storage = Storage.at(job.project)
-    lease = leases.Lease(storage, f"blocks/{name}/lease.json", str(context.get_task_id()), job.lease_s)
+    owner = str(ray.get_runtime_context().get_task_id())
+    lease = leases.Lease(storage, f"blocks/{name}/lease.json", owner, job.lease_s)
     try:
         lease.take(lambda: not reporter.is_stopped())
     except leases.Held as error:
         return reporter.ended(Cause.LEASE, message=str(error))
     except ERRORS as error:
         return storage_failed(reporter, f"cannot take the lease of {name}", error)
+    lease.keep(on_lost)
+    try:
+        return work(storage, lease)
+    except leases.Lost as error:
+        return reporter.ended(Cause.LEASE, message=str(error))
+    except ERRORS as error:
+        return storage_failed(reporter, f"cannot bring or save {name}", error)
+    finally:
+        # Otherwise whoever comes next waits until it expires.
+        with contextlib.suppress(*ERRORS):
+            lease.release()
+
+
+def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
+    from kiln_ray import travel
+    from kiln_ray.storage import ERRORS
+
     # Until there is a child, and after it, there is nothing to end.
     children: list[Child] = []
 
@@ -163,12 +190,12 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
         for child in children:
             child.terminate()
 
-    def is_over() -> bool:
-        return reporter.is_stopped() or lease.lost.is_set()
+    def work(storage: Storage, lease: Lease) -> Ended:
+        def is_over() -> bool:
+            return reporter.is_stopped() or lease.lost.is_set()
 
-    lease.keep(end)
-    try:
-        copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), context.get_node_id())
+        node = ray.get_runtime_context().get_node_id()
+        copy = travel.NodeCopy(storage, travel.read_project(storage), Path(job.work), node)
         if name not in copy.project.blocks:
             return reporter.ended(Cause.LEASE, message=f"{name} was cut in two")
         if copy.is_done(name):
@@ -189,14 +216,8 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
                 lease.renew()
                 copy.save_checkpoint(name, saver.last)
         return ended
-    except leases.Lost as error:
-        return reporter.ended(Cause.LEASE, message=str(error))
-    except ERRORS as error:
-        return storage_failed(reporter, f"cannot bring or save {name}", error)
-    finally:
-        # Otherwise whoever comes next waits until it expires.
-        with contextlib.suppress(*ERRORS):
-            lease.release()
+
+    return under_lease(job, name, reporter, work, end)
 
 
 def storage_failed(reporter: Reporter, what: str, error: Exception) -> Ended:
