@@ -6,11 +6,13 @@ use std::time::Instant;
 use kiln_mesh::Mesh;
 
 use super::MeshError;
-use super::make::Tell;
 use super::report::{MeshEvent, MeshProgress, MeshStage, StageRow};
 
 /// Parts that stages without items count in.
 const PARTS: u32 = 1000;
+
+/// Told how far the work is; [`ControlFlow::Break`] ends it.
+pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
 
 /// Tells how far the work is, and remembers how long stages took.
 pub(super) struct Log<'t> {

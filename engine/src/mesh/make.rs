@@ -12,11 +12,11 @@ use super::density::Density;
 use super::files::{REPORT_FILE, STEM, holds_picture, write};
 use super::fusion::{check_host, integrated, slabs, touched};
 use super::job::{MeshJob, MeshPlan, count};
-use super::log::Log;
+use super::log::{Log, Tell};
 use super::marching::triangles;
 use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
-use super::report::{Dropped, MeshEvent, MeshReport, MeshStage, TextureRow};
+use super::report::{Dropped, MeshReport, MeshStage, TextureRow};
 use super::stage::DepthStage;
 use super::texture::{Layout, Textured, bake, write_textured};
 use super::{MeshError, Space, Up, colors};
@@ -27,9 +27,6 @@ use crate::memory::Budget;
 use crate::plan::OpenDevice;
 use crate::scene::{Camera, Photo};
 use crate::vk::CompiledProgram;
-
-/// Told how far the work is; [`ControlFlow::Break`] ends it.
-pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
 
 /// A mesh that was written.
 #[derive(Clone, Debug)]

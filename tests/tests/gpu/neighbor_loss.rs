@@ -7,12 +7,10 @@ use kiln::kernels::plane_loss::PLANES;
 use kiln::kernels::prepare_args;
 use kiln::kernels::surface_depth;
 use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::Surface;
 use kiln::math::{add, dot, mat_mul, mat_vec, rotation, scale, sub, transpose};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Program, Tag};
 use kiln::scene::Camera;
-use kiln::step::StepTensors;
 use kiln::twins::gaussian::View;
 use kiln::twins::neighbor_loss::{Pair, Shown, grey, patch_pixels};
 use kiln::twins::rng::uniform;
@@ -23,7 +21,7 @@ use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
 
-use super::planes::{Ground, flat, in_f64, show};
+use super::planes::{Ground, flat, in_f64};
 
 const WEIGHTS: PairWeights = PairWeights {
     geometry: 0.3,
@@ -151,8 +149,7 @@ struct Passes {
     gpu: Gpu,
     neighbor: Program,
     loss: Program,
-    tensors: StepTensors,
-    surface: Surface,
+    ground: Ground,
     io: PairIo,
 }
 
@@ -177,63 +174,51 @@ impl Passes {
             means: small("means", 16),
             weights: WEIGHTS,
         };
-        let made = ground.made();
-        let Ground {
-            table,
-            tensors,
-            surface,
-            ..
-        } = ground;
-        let (shared, pixels) = (&tensors.shared, &tensors.pixels);
+        let (made, surface) = (ground.made(), &ground.surface);
+        let (shared, pixels) = (&ground.tensors.shared, &ground.tensors.pixels);
         let mut neighbor = Program::new("neighbour");
         neighbor.hold(&made);
-        neighbor_loss::record_neighbor(&mut neighbor, shared, pixels, &surface, &io.neighbor, max_pixels);
+        neighbor_loss::record_neighbor(&mut neighbor, shared, pixels, surface, &io.neighbor, max_pixels);
         neighbor.hold(&made);
         let mut loss = Program::new("loss");
         loss.hold(&made);
-        prepare_args::record(&mut loss, shared, &tensors.chunks);
-        surface_depth::record(&mut loss, shared, pixels, &surface, PLANES, max_pixels);
-        neighbor_loss::record(&mut loss, shared, pixels, &surface, &io, max_pixels, true);
+        prepare_args::record(&mut loss, shared, &ground.tensors.chunks);
+        surface_depth::record(&mut loss, shared, pixels, surface, PLANES, max_pixels);
+        neighbor_loss::record(&mut loss, shared, pixels, surface, &io, max_pixels, true);
         loss.hold(&made);
         loss.hold(&[surface.map, surface.normal_gradient, surface.gradient, io.pixels]);
+        let table = std::mem::take(&mut ground.table);
         let gpu = Gpu::new(&open(), table, &[&neighbor, &loss], 1 << 30).unwrap();
         Self {
             gpu,
             neighbor,
             loss,
-            tensors,
-            surface,
+            ground,
             io,
         }
     }
 
     fn show(&mut self, seen: &Seen) {
         let u = uniforms(&seen.camera, 0, ITERATION);
-        let to = (&self.tensors, &self.surface);
-        show(&mut self.gpu, to, &u, &seen.blended, &seen.photo);
+        self.ground.show(&mut self.gpu, &u, &seen.blended, &seen.photo);
     }
 
     fn run(&mut self, trained: &Seen, neighbor: &Seen, counters: Counters) -> Found {
-        self.gpu
-            .write(&self.tensors.shared.counters, &[Counters::default()])
-            .unwrap();
         self.show(neighbor);
-        self.gpu.run(&self.neighbor).unwrap();
+        self.ground.run(&mut self.gpu, &self.neighbor, Counters::default());
         self.show(trained);
-        self.gpu.write(&self.tensors.shared.counters, &[counters]).unwrap();
-        self.gpu.run(&self.loss).unwrap();
+        let after = self.ground.run(&mut self.gpu, &self.loss, counters);
         let n = trained.blended.len();
-        let gpu = &mut self.gpu;
-        let after: Vec<Counters> = gpu.read(&self.tensors.shared.counters, 1).unwrap();
-        let normal: Vec<[f32; 4]> = gpu.read(&self.surface.normal_gradient, n).unwrap();
+        let (gpu, surface) = (&mut self.gpu, &self.ground.surface);
+        let normal: Vec<[f32; 4]> = gpu.read(&surface.normal_gradient, n).unwrap();
         assert!(normal.iter().all(|by| *by == [0.0; 4]), "nothing is wanted of normals");
         Found {
             map: gpu.read(&self.io.neighbor.map, neighbor.blended.len()).unwrap(),
-            depths: gpu.read(&self.surface.map, n).unwrap(),
+            depths: gpu.read(&surface.map, n).unwrap(),
             pixels: gpu.read(&self.io.pixels, n).unwrap(),
-            gradient: gpu.read(&self.surface.gradient, n).unwrap(),
+            gradient: gpu.read(&surface.gradient, n).unwrap(),
             means: gpu.read(&self.io.means, 1).unwrap()[0],
-            loss: after[0].loss,
+            loss: after.loss,
         }
     }
 }
@@ -332,8 +317,7 @@ fn a_stalled_view_has_no_loss() {
     assert_eq!(after.loss, 0.0);
     assert!(after.gradient.iter().all(|by| *by == [0.0; 4]));
     passes.show(&trained);
-    passes.gpu.write(&passes.tensors.shared.counters, &[stalled]).unwrap();
-    passes.gpu.run(&passes.neighbor).unwrap();
+    passes.ground.run(&mut passes.gpu, &passes.neighbor, stalled);
     let map: Vec<[f32; 2]> = passes.gpu.read(&passes.io.neighbor.map, before.map.len()).unwrap();
     same("what was kept", &map, &before.map);
     assert_valid(passes.gpu.device());

@@ -8,7 +8,6 @@ use kiln::kernels::views::Surface;
 use kiln::kernels::{prepare_args, uniforms::StepUniforms};
 use kiln::memory::Gpu;
 use kiln::program::Program;
-use kiln::step::StepTensors;
 use kiln::twins::gaussian::View;
 use kiln::twins::plane_loss::{edge_weights, plane_gather, plane_loss};
 use kiln::twins::rng::uniform;
@@ -19,7 +18,7 @@ use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
 
-use super::planes::{Ground, flat, in_f64, show};
+use super::planes::{Ground, flat, in_f64};
 
 const WEIGHT: f32 = 0.7;
 /// No multiples of a tile, one pixel wide or high, and too small for a normal.
@@ -62,8 +61,7 @@ fn blended(view: &View<f32>) -> Vec<Blended<f32>> {
 struct Passes {
     gpu: Gpu,
     program: Program,
-    tensors: StepTensors,
-    surface: Surface,
+    ground: Ground,
 }
 
 impl Passes {
@@ -76,40 +74,32 @@ impl Passes {
             sums: ground.arena("sums", 4 * u64::from(max_tiles)),
         };
         let mut program = Program::new("plane loss");
-        let made = ground.made();
-        let Ground {
-            table,
-            tensors,
-            surface,
-            ..
-        } = ground;
+        let (made, surface) = (ground.made(), &ground.surface);
+        let (shared, pixels) = (&ground.tensors.shared, &ground.tensors.pixels);
         program.hold(&made);
-        prepare_args::record(&mut program, &tensors.shared, &tensors.chunks);
-        let (shared, pixels) = (&tensors.shared, &tensors.pixels);
-        surface_depth::record(&mut program, shared, pixels, &surface, PLANES, max_pixels);
-        plane_loss::record(&mut program, shared, pixels, &surface, &io);
+        prepare_args::record(&mut program, shared, &ground.tensors.chunks);
+        surface_depth::record(&mut program, shared, pixels, surface, PLANES, max_pixels);
+        plane_loss::record(&mut program, shared, pixels, surface, &io);
         program.hold(&made);
         program.hold(&[surface.map, surface.normal_gradient, surface.gradient]);
+        let table = std::mem::take(&mut ground.table);
         let gpu = Gpu::new(&open(), table, &[&program], 1 << 30).unwrap();
-        Self {
-            gpu,
-            program,
-            tensors,
-            surface,
-        }
+        Self { gpu, program, ground }
     }
 
     /// Depth map, gradients by normals and by planes, and the counters.
     fn run(&mut self, u: &StepUniforms, blended: &[Blended<f32>], photo: &[u8]) -> ([Vec<[f32; 4]>; 3], Counters) {
-        let gpu = &mut self.gpu;
-        gpu.write(&self.tensors.shared.counters, &[Counters::default()])
-            .unwrap();
-        show(gpu, (&self.tensors, &self.surface), u, blended, photo);
-        gpu.run(&self.program).unwrap();
-        let found = [self.surface.map, self.surface.normal_gradient, self.surface.gradient];
-        let found = found.map(|view| gpu.read(&view, blended.len()).unwrap());
-        let counters: Vec<Counters> = gpu.read(&self.tensors.shared.counters, 1).unwrap();
-        (found, counters[0])
+        let Self { gpu, program, ground } = self;
+        ground.show(gpu, u, blended, photo);
+        let counters = ground.run(gpu, program, Counters::default());
+        let Surface {
+            map,
+            normal_gradient,
+            gradient,
+            ..
+        } = ground.surface;
+        let found = [map, normal_gradient, gradient].map(|view| gpu.read(&view, blended.len()).unwrap());
+        (found, counters)
     }
 }
 
@@ -192,9 +182,7 @@ fn a_stalled_view_has_no_loss() {
     };
     let (_, before) = passes.run(&u, &blended, &scene.target());
     assert!(before.normals > 0.0);
-    passes.gpu.write(&passes.tensors.shared.counters, &[stalled]).unwrap();
-    passes.gpu.run(&passes.program).unwrap();
-    let after: Vec<Counters> = passes.gpu.read(&passes.tensors.shared.counters, 1).unwrap();
-    assert_eq!((after[0].normals, after[0].loss, after[0].stalled), (0.0, 0.0, 2));
+    let after = passes.ground.run(&mut passes.gpu, &passes.program, stalled);
+    assert_eq!((after.normals, after.loss, after.stalled), (0.0, 0.0, 2));
     assert_valid(passes.gpu.device());
 }

@@ -1,10 +1,11 @@
 //! Blended planes for losses that look at them: as the device and the twins have them, and the tensors that they are in.
-#![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+use kiln::kernels::counters::Counters;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Reduction, Surface};
 use kiln::memory::Gpu;
-use kiln::program::{Class, Span, Tag, TensorTable};
+use kiln::program::{Class, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors};
 use kiln::twins::surface::{Blended, Plane};
 use kiln_tests::gpu::variants;
@@ -40,7 +41,7 @@ impl Ground {
         capacities.masked = masked;
         let mut table = TensorTable::default();
         let tensors = StepTensors::for_surfaces(&mut table, &capacities, &variants(Reduction::Segmented));
-        let surface = tensors.pixels.surface.expect("tensors for surfaces have one");
+        let surface = tensors.pixels.surface.unwrap();
         let mut ground = Self {
             table,
             capacities,
@@ -61,22 +62,23 @@ impl Ground {
     pub(super) fn made(&self) -> [Span; 3] {
         [self.tensors.pixels.image, self.surface.plane, self.surface.depth]
     }
-}
 
-/// Writes what a view shows.
-pub(super) fn show(
-    gpu: &mut Gpu,
-    (tensors, surface): (&StepTensors, &Surface),
-    u: &StepUniforms,
-    blended: &[Blended<f32>],
-    photo: &[u8],
-) {
-    let image: Vec<[f32; 4]> = blended.iter().map(|b| [0.5, 0.5, 0.5, b.transmittance]).collect();
-    let planes: Vec<[f32; 4]> = blended.iter().map(|b| flat(&b.plane)).collect();
-    let written = gpu
-        .write(&tensors.shared.uniforms, &[*u])
-        .and_then(|()| gpu.write(&tensors.pixels.image, &image))
-        .and_then(|()| gpu.write(&surface.plane, &planes))
-        .and_then(|()| gpu.write(&tensors.pixels.target, photo));
-    written.expect("upload");
+    /// Writes what a view shows.
+    pub(super) fn show(&self, gpu: &mut Gpu, u: &StepUniforms, blended: &[Blended<f32>], photo: &[u8]) {
+        let image: Vec<[f32; 4]> = blended.iter().map(|b| [0.5, 0.5, 0.5, b.transmittance]).collect();
+        let planes: Vec<[f32; 4]> = blended.iter().map(|b| flat(&b.plane)).collect();
+        let StepTensors { shared, pixels, .. } = &self.tensors;
+        gpu.write(&shared.uniforms, &[*u]).unwrap();
+        gpu.write(&pixels.image, &image).unwrap();
+        gpu.write(&self.surface.plane, &planes).unwrap();
+        gpu.write(&pixels.target, photo).unwrap();
+    }
+
+    /// Writes the counters, runs `program` and gives the counters after it.
+    pub(super) fn run(&self, gpu: &mut Gpu, program: &Program, counters: Counters) -> Counters {
+        let view = &self.tensors.shared.counters;
+        gpu.write(view, &[counters]).unwrap();
+        gpu.run(program).unwrap();
+        gpu.read(view, 1).unwrap()[0]
+    }
 }
