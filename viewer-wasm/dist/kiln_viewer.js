@@ -1,3 +1,91 @@
+export class Paging {
+__destroy_into_raw() {
+const ptr = this.__wbg_ptr;
+this.__wbg_ptr = 0;
+PagingFinalization.unregister(this);
+return ptr;
+}
+free() {
+const ptr = this.__destroy_into_raw();
+wasm.__wbg_paging_free(ptr, 0);
+}
+come(chunk, files) {
+const ret = wasm.paging_come(this.__wbg_ptr, chunk, files);
+if (ret[1]) {
+throw takeFromExternrefTable0(ret[0]);
+}
+}
+describe(chunk, text) {
+const val2 = +chunk;
+const ptr0 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+const len0 = WASM_VECTOR_LEN;
+const ret = wasm.paging_describe(this.__wbg_ptr, val2, ptr0, len0);
+if (ret[3]) {
+throw takeFromExternrefTable0(ret[2]);
+}
+var v3 = getArrayJsValueFromWasm0(ret[0], ret[1]);
+wasm.__wbindgen_free(ret[0], ret[1] * 4, 4);
+return v3;
+}
+forgive(chunk) {
+wasm.paging_forgive(this.__wbg_ptr, chunk);
+}
+lose(chunk) {
+wasm.paging_lose(this.__wbg_ptr, chunk);
+}
+constructor(text, budget) {
+const val2 = +budget;
+const ptr0 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+const len0 = WASM_VECTOR_LEN;
+const ret = wasm.paging_new(ptr0, len0, val2);
+if (ret[2]) {
+throw takeFromExternrefTable0(ret[1]);
+}
+this.__wbg_ptr = ret[0];
+PagingFinalization.register(this, this.__wbg_ptr, this);
+return this;
+}
+news() {
+const ret = wasm.paging_news(this.__wbg_ptr);
+let v1;
+if (ret[0] !== 0) {
+v1 = getArrayU32FromWasm0(ret[0], ret[1]).slice();
+wasm.__wbindgen_free(ret[0], ret[1] * 4, 4);
+}
+return v1;
+}
+next_chunk() {
+const ret = wasm.paging_next_chunk(this.__wbg_ptr);
+return ret === Number.MAX_SAFE_INTEGER ? undefined : ret;
+}
+path(chunk) {
+let deferred1_0;
+let deferred1_1;
+try {
+const ret = wasm.paging_path(this.__wbg_ptr, chunk);
+deferred1_0 = ret[0];
+deferred1_1 = ret[1];
+return getStringFromWasm0(ret[0], ret[1]);
+} finally {
+wasm.__wbindgen_free(deferred1_0, deferred1_1, 1);
+}
+}
+share() {
+const ret = wasm.paging_share(this.__wbg_ptr);
+return ret;
+}
+sort(sight) {
+const ptr0 = passArrayF32ToWasm0(sight, wasm.__wbindgen_malloc);
+const len0 = WASM_VECTOR_LEN;
+const ret = wasm.paging_sort(this.__wbg_ptr, ptr0, len0);
+return ret;
+}
+take() {
+const ret = wasm.paging_take(this.__wbg_ptr);
+return ret;
+}
+}
+if (Symbol.dispose) Paging.prototype[Symbol.dispose] = Paging.prototype.free;
 export class Reading {
 __destroy_into_raw() {
 const ptr = this.__wbg_ptr;
@@ -468,30 +556,34 @@ __wbg_get_index_0000000000000099: function(arg0, arg1) {
 const ret = arg0[arg1 >>> 0];
 return ret;
 },
-__wbg_hasAttribute_0000000000000100: function(arg0, arg1, arg2) {
+__wbg_get_unchecked_0000000000000100: function(arg0, arg1) {
+const ret = arg0[arg1 >>> 0];
+return ret;
+},
+__wbg_hasAttribute_0000000000000101: function(arg0, arg1, arg2) {
 const ret = arg0.hasAttribute(getStringFromWasm0(arg1, arg2));
 return ret;
 },
-__wbg_headers_0000000000000101: function(arg0) {
+__wbg_headers_0000000000000102: function(arg0) {
 const ret = arg0.headers;
 return ret;
 },
-__wbg_height_0000000000000102: function(arg0) {
+__wbg_height_0000000000000103: function(arg0) {
 const ret = arg0.height;
 return ret;
 },
-__wbg_history_0000000000000103: function() { return handleError(function (arg0) {
+__wbg_history_0000000000000104: function() { return handleError(function (arg0) {
 const ret = arg0.history;
 return ret;
 }, arguments); },
-__wbg_innerHTML_0000000000000104: function(arg0, arg1) {
+__wbg_innerHTML_0000000000000105: function(arg0, arg1) {
 const ret = arg1.innerHTML;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_instanceof_CanvasRenderingContext2d_0000000000000105: function(arg0) {
+__wbg_instanceof_CanvasRenderingContext2d_0000000000000106: function(arg0) {
 let result;
 try {
 result = arg0 instanceof CanvasRenderingContext2D;
@@ -501,7 +593,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_DragEvent_0000000000000106: function(arg0) {
+__wbg_instanceof_DragEvent_0000000000000107: function(arg0) {
 let result;
 try {
 result = arg0 instanceof DragEvent;
@@ -511,7 +603,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_Element_0000000000000107: function(arg0) {
+__wbg_instanceof_Element_0000000000000108: function(arg0) {
 let result;
 try {
 result = arg0 instanceof Element;
@@ -521,7 +613,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_Event_0000000000000108: function(arg0) {
+__wbg_instanceof_Event_0000000000000109: function(arg0) {
 let result;
 try {
 result = arg0 instanceof Event;
@@ -531,7 +623,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_Float32Array_0000000000000109: function(arg0) {
+__wbg_instanceof_Float32Array_0000000000000110: function(arg0) {
 let result;
 try {
 result = arg0 instanceof Float32Array;
@@ -541,7 +633,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_HtmlAnchorElement_0000000000000110: function(arg0) {
+__wbg_instanceof_HtmlAnchorElement_0000000000000111: function(arg0) {
 let result;
 try {
 result = arg0 instanceof HTMLAnchorElement;
@@ -551,7 +643,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_HtmlCanvasElement_0000000000000111: function(arg0) {
+__wbg_instanceof_HtmlCanvasElement_0000000000000112: function(arg0) {
 let result;
 try {
 result = arg0 instanceof HTMLCanvasElement;
@@ -561,7 +653,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_HtmlDialogElement_0000000000000112: function(arg0) {
+__wbg_instanceof_HtmlDialogElement_0000000000000113: function(arg0) {
 let result;
 try {
 result = arg0 instanceof HTMLDialogElement;
@@ -571,7 +663,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_HtmlElement_0000000000000113: function(arg0) {
+__wbg_instanceof_HtmlElement_0000000000000114: function(arg0) {
 let result;
 try {
 result = arg0 instanceof HTMLElement;
@@ -581,7 +673,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_HtmlImageElement_0000000000000114: function(arg0) {
+__wbg_instanceof_HtmlImageElement_0000000000000115: function(arg0) {
 let result;
 try {
 result = arg0 instanceof HTMLImageElement;
@@ -591,7 +683,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_HtmlInputElement_0000000000000115: function(arg0) {
+__wbg_instanceof_HtmlInputElement_0000000000000116: function(arg0) {
 let result;
 try {
 result = arg0 instanceof HTMLInputElement;
@@ -601,7 +693,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_HtmlSelectElement_0000000000000116: function(arg0) {
+__wbg_instanceof_HtmlSelectElement_0000000000000117: function(arg0) {
 let result;
 try {
 result = arg0 instanceof HTMLSelectElement;
@@ -611,7 +703,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_KeyboardEvent_0000000000000117: function(arg0) {
+__wbg_instanceof_KeyboardEvent_0000000000000118: function(arg0) {
 let result;
 try {
 result = arg0 instanceof KeyboardEvent;
@@ -621,7 +713,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_MessageEvent_0000000000000118: function(arg0) {
+__wbg_instanceof_MessageEvent_0000000000000119: function(arg0) {
 let result;
 try {
 result = arg0 instanceof MessageEvent;
@@ -631,7 +723,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_MouseEvent_0000000000000119: function(arg0) {
+__wbg_instanceof_MouseEvent_0000000000000120: function(arg0) {
 let result;
 try {
 result = arg0 instanceof MouseEvent;
@@ -641,7 +733,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_PointerEvent_0000000000000120: function(arg0) {
+__wbg_instanceof_PointerEvent_0000000000000121: function(arg0) {
 let result;
 try {
 result = arg0 instanceof PointerEvent;
@@ -651,7 +743,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_Response_0000000000000121: function(arg0) {
+__wbg_instanceof_Response_0000000000000122: function(arg0) {
 let result;
 try {
 result = arg0 instanceof Response;
@@ -661,7 +753,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_Uint32Array_0000000000000122: function(arg0) {
+__wbg_instanceof_Uint32Array_0000000000000123: function(arg0) {
 let result;
 try {
 result = arg0 instanceof Uint32Array;
@@ -671,7 +763,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_Uint8Array_0000000000000123: function(arg0) {
+__wbg_instanceof_Uint8Array_0000000000000124: function(arg0) {
 let result;
 try {
 result = arg0 instanceof Uint8Array;
@@ -681,7 +773,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_WebGl2RenderingContext_0000000000000124: function(arg0) {
+__wbg_instanceof_WebGl2RenderingContext_0000000000000125: function(arg0) {
 let result;
 try {
 result = arg0 instanceof WebGL2RenderingContext;
@@ -691,7 +783,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_WheelEvent_0000000000000125: function(arg0) {
+__wbg_instanceof_WheelEvent_0000000000000126: function(arg0) {
 let result;
 try {
 result = arg0 instanceof WheelEvent;
@@ -701,7 +793,7 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_instanceof_Window_0000000000000126: function(arg0) {
+__wbg_instanceof_Window_0000000000000127: function(arg0) {
 let result;
 try {
 result = arg0 instanceof Window;
@@ -711,31 +803,27 @@ result = false;
 const ret = result;
 return ret;
 },
-__wbg_isArray_0000000000000127: function(arg0) {
+__wbg_isArray_0000000000000128: function(arg0) {
 const ret = Array.isArray(arg0);
 return ret;
 },
-__wbg_isContextLost_0000000000000128: function(arg0) {
+__wbg_isContextLost_0000000000000129: function(arg0) {
 const ret = arg0.isContextLost();
 return ret;
 },
-__wbg_item_0000000000000129: function(arg0, arg1) {
+__wbg_item_0000000000000130: function(arg0, arg1) {
 const ret = arg0.item(arg1 >>> 0);
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 },
-__wbg_key_0000000000000130: function(arg0, arg1) {
+__wbg_key_0000000000000131: function(arg0, arg1) {
 const ret = arg1.key;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_left_0000000000000131: function(arg0) {
+__wbg_left_0000000000000132: function(arg0) {
 const ret = arg0.left;
-return ret;
-},
-__wbg_length_0000000000000132: function(arg0) {
-const ret = arg0.length;
 return ret;
 },
 __wbg_length_0000000000000133: function(arg0) {
@@ -754,88 +842,96 @@ __wbg_length_0000000000000136: function(arg0) {
 const ret = arg0.length;
 return ret;
 },
-__wbg_linkProgram_0000000000000137: function(arg0, arg1) {
+__wbg_length_0000000000000137: function(arg0) {
+const ret = arg0.length;
+return ret;
+},
+__wbg_length_0000000000000138: function(arg0) {
+const ret = arg0.length;
+return ret;
+},
+__wbg_linkProgram_0000000000000139: function(arg0, arg1) {
 arg0.linkProgram(arg1);
 },
-__wbg_localStorage_0000000000000138: function() { return handleError(function (arg0) {
+__wbg_localStorage_0000000000000140: function() { return handleError(function (arg0) {
 const ret = arg0.localStorage;
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 }, arguments); },
-__wbg_location_0000000000000139: function(arg0) {
+__wbg_location_0000000000000141: function(arg0) {
 const ret = arg0.location;
 return ret;
 },
-__wbg_log10_0000000000000140: function(arg0) {
+__wbg_log10_0000000000000142: function(arg0) {
 const ret = Math.log10(arg0);
 return ret;
 },
-__wbg_log2_0000000000000141: function(arg0) {
+__wbg_log2_0000000000000143: function(arg0) {
 const ret = Math.log2(arg0);
 return ret;
 },
-__wbg_log_0000000000000142: function(arg0) {
+__wbg_log_0000000000000144: function(arg0) {
 const ret = Math.log(arg0);
 return ret;
 },
-__wbg_matchMedia_0000000000000143: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_matchMedia_0000000000000145: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.matchMedia(getStringFromWasm0(arg1, arg2));
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 }, arguments); },
-__wbg_matches_0000000000000144: function(arg0) {
+__wbg_matches_0000000000000146: function(arg0) {
 const ret = arg0.matches;
 return ret;
 },
-__wbg_matches_0000000000000145: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_matches_0000000000000147: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.matches(getStringFromWasm0(arg1, arg2));
 return ret;
 }, arguments); },
-__wbg_metaKey_0000000000000146: function(arg0) {
+__wbg_metaKey_0000000000000148: function(arg0) {
 const ret = arg0.metaKey;
 return ret;
 },
-__wbg_name_0000000000000147: function(arg0, arg1) {
+__wbg_name_0000000000000149: function(arg0, arg1) {
 const ret = arg1.name;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_name_0000000000000148: function(arg0, arg1) {
+__wbg_name_0000000000000150: function(arg0, arg1) {
 const ret = arg1.name;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 },
-__wbg_naturalHeight_0000000000000149: function(arg0) {
+__wbg_naturalHeight_0000000000000151: function(arg0) {
 const ret = arg0.naturalHeight;
 return ret;
 },
-__wbg_naturalWidth_0000000000000150: function(arg0) {
+__wbg_naturalWidth_0000000000000152: function(arg0) {
 const ret = arg0.naturalWidth;
 return ret;
 },
-__wbg_navigator_0000000000000151: function(arg0) {
+__wbg_navigator_0000000000000153: function(arg0) {
 const ret = arg0.navigator;
 return ret;
 },
-__wbg_new_0000000000000152: function(arg0) {
+__wbg_new_0000000000000154: function(arg0) {
 const ret = new Uint8Array(arg0);
 return ret;
 },
-__wbg_new_0000000000000153: function() { return handleError(function () {
+__wbg_new_0000000000000155: function() { return handleError(function () {
 const ret = new Headers();
 return ret;
 }, arguments); },
-__wbg_new_0000000000000154: function() {
+__wbg_new_0000000000000156: function() {
 const ret = new Array();
 return ret;
 },
-__wbg_new_0000000000000155: function(arg0) {
+__wbg_new_0000000000000157: function(arg0) {
 const ret = new Uint32Array(arg0);
 return ret;
 },
-__wbg_new_0000000000000156: function(arg0, arg1) {
+__wbg_new_0000000000000158: function(arg0, arg1) {
 try {
 var state0 = {a: arg0, b: arg1};
 var cb0 = (arg0, arg1) => {
@@ -853,186 +949,179 @@ return ret;
 state0.a = 0;
 }
 },
-__wbg_new_0000000000000157: function() {
+__wbg_new_0000000000000159: function() {
 const ret = new Object();
 return ret;
 },
-__wbg_new_from_slice_0000000000000158: function(arg0, arg1) {
+__wbg_new_from_slice_0000000000000160: function(arg0, arg1) {
 const ret = new Uint16Array(getArrayU16FromWasm0(arg0, arg1));
 return ret;
 },
-__wbg_new_from_slice_0000000000000159: function(arg0, arg1) {
+__wbg_new_from_slice_0000000000000161: function(arg0, arg1) {
 const ret = new Uint32Array(getArrayU32FromWasm0(arg0, arg1));
 return ret;
 },
-__wbg_new_from_slice_0000000000000160: function(arg0, arg1) {
+__wbg_new_from_slice_0000000000000162: function(arg0, arg1) {
 const ret = new Float32Array(getArrayF32FromWasm0(arg0, arg1));
 return ret;
 },
-__wbg_new_from_slice_0000000000000161: function(arg0, arg1) {
+__wbg_new_from_slice_0000000000000163: function(arg0, arg1) {
 const ret = new Uint8Array(getArrayU8FromWasm0(arg0, arg1));
 return ret;
 },
-__wbg_new_with_length_0000000000000162: function(arg0) {
-const ret = new Uint32Array(arg0 >>> 0);
-return ret;
-},
-__wbg_new_with_length_0000000000000163: function(arg0) {
+__wbg_new_with_length_0000000000000164: function(arg0) {
 const ret = new Uint8Array(arg0 >>> 0);
 return ret;
 },
-__wbg_new_with_length_0000000000000164: function(arg0) {
+__wbg_new_with_length_0000000000000165: function(arg0) {
 const ret = new Float32Array(arg0 >>> 0);
 return ret;
 },
-__wbg_new_with_options_0000000000000165: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_new_with_options_0000000000000166: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = new Worker(getStringFromWasm0(arg0, arg1), arg2);
 return ret;
 }, arguments); },
-__wbg_new_with_u8_array_sequence_0000000000000166: function() { return handleError(function (arg0) {
+__wbg_new_with_u8_array_sequence_0000000000000167: function() { return handleError(function (arg0) {
 const ret = new Blob(arg0);
 return ret;
 }, arguments); },
-__wbg_new_with_u8_clamped_array_and_sh_0000000000000167: function() { return handleError(function (arg0, arg1, arg2, arg3) {
+__wbg_new_with_u8_clamped_array_and_sh_0000000000000168: function() { return handleError(function (arg0, arg1, arg2, arg3) {
 const ret = new ImageData(getClampedArrayU8FromWasm0(arg0, arg1), arg2 >>> 0, arg3 >>> 0);
 return ret;
 }, arguments); },
-__wbg_now_0000000000000168: function(arg0) {
+__wbg_now_0000000000000169: function(arg0) {
 const ret = arg0.now();
 return ret;
 },
-__wbg_of_0000000000000169: function(arg0) {
+__wbg_of_0000000000000170: function(arg0) {
 const ret = Array.of(arg0);
 return ret;
 },
-__wbg_offsetX_0000000000000170: function(arg0) {
+__wbg_offsetX_0000000000000171: function(arg0) {
 const ret = arg0.offsetX;
 return ret;
 },
-__wbg_offsetY_0000000000000171: function(arg0) {
+__wbg_offsetY_0000000000000172: function(arg0) {
 const ret = arg0.offsetY;
 return ret;
 },
-__wbg_open_0000000000000172: function(arg0) {
+__wbg_open_0000000000000173: function(arg0) {
 const ret = arg0.open;
 return ret;
 },
-__wbg_origin_0000000000000173: function() { return handleError(function (arg0, arg1) {
+__wbg_origin_0000000000000174: function() { return handleError(function (arg0, arg1) {
 const ret = arg1.origin;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 }, arguments); },
-__wbg_pathname_0000000000000174: function() { return handleError(function (arg0, arg1) {
+__wbg_pathname_0000000000000175: function() { return handleError(function (arg0, arg1) {
 const ret = arg1.pathname;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 }, arguments); },
-__wbg_performance_0000000000000175: function(arg0) {
+__wbg_performance_0000000000000176: function(arg0) {
 const ret = arg0.performance;
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 },
-__wbg_pointerId_0000000000000176: function(arg0) {
+__wbg_pointerId_0000000000000177: function(arg0) {
 const ret = arg0.pointerId;
 return ret;
 },
-__wbg_postMessage_0000000000000177: function() { return handleError(function (arg0, arg1) {
+__wbg_postMessage_0000000000000178: function() { return handleError(function (arg0, arg1) {
 arg0.postMessage(arg1);
 }, arguments); },
-__wbg_pow_0000000000000178: function(arg0, arg1) {
+__wbg_pow_0000000000000179: function(arg0, arg1) {
 const ret = Math.pow(arg0, arg1);
 return ret;
 },
-__wbg_preventDefault_0000000000000179: function(arg0) {
+__wbg_preventDefault_0000000000000180: function(arg0) {
 arg0.preventDefault();
 },
-__wbg_prototypesetcall_0000000000000180: function(arg0, arg1, arg2) {
+__wbg_prototypesetcall_0000000000000181: function(arg0, arg1, arg2) {
 Uint8Array.prototype.set.call(getArrayU8FromWasm0(arg0, arg1), arg2);
 },
-__wbg_prototypesetcall_0000000000000181: function(arg0, arg1, arg2) {
+__wbg_prototypesetcall_0000000000000182: function(arg0, arg1, arg2) {
 Float32Array.prototype.set.call(getArrayF32FromWasm0(arg0, arg1), arg2);
 },
-__wbg_pushState_0000000000000182: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
+__wbg_pushState_0000000000000183: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
 arg0.pushState(arg1, getStringFromWasm0(arg2, arg3), arg4 === 0 ? undefined : getStringFromWasm0(arg4, arg5));
 }, arguments); },
-__wbg_push_0000000000000183: function(arg0, arg1) {
+__wbg_push_0000000000000184: function(arg0, arg1) {
 const ret = arg0.push(arg1);
 return ret;
 },
-__wbg_putImageData_0000000000000184: function() { return handleError(function (arg0, arg1, arg2, arg3) {
+__wbg_putImageData_0000000000000185: function() { return handleError(function (arg0, arg1, arg2, arg3) {
 arg0.putImageData(arg1, arg2, arg3);
 }, arguments); },
-__wbg_querySelectorAll_0000000000000185: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_querySelectorAll_0000000000000186: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.querySelectorAll(getStringFromWasm0(arg1, arg2));
 return ret;
 }, arguments); },
-__wbg_querySelector_0000000000000186: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_querySelector_0000000000000187: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.querySelector(getStringFromWasm0(arg1, arg2));
 return isLikeNone(ret) ? 0 : addToExternrefTable0(ret);
 }, arguments); },
-__wbg_queueMicrotask_0000000000000187: function(arg0) {
+__wbg_queueMicrotask_0000000000000188: function(arg0) {
 const ret = arg0.queueMicrotask;
 return ret;
 },
-__wbg_queueMicrotask_0000000000000188: function(arg0) {
+__wbg_queueMicrotask_0000000000000189: function(arg0) {
 queueMicrotask(arg0);
 },
-__wbg_readPixels_0000000000000189: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7) {
+__wbg_readPixels_0000000000000190: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7) {
 arg0.readPixels(arg1, arg2, arg3, arg4, arg5 >>> 0, arg6 >>> 0, arg7);
 }, arguments); },
-__wbg_reload_0000000000000190: function() { return handleError(function (arg0) {
+__wbg_reload_0000000000000191: function() { return handleError(function (arg0) {
 arg0.reload();
 }, arguments); },
-__wbg_replaceState_0000000000000191: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
+__wbg_replaceState_0000000000000192: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4, arg5) {
 arg0.replaceState(arg1, getStringFromWasm0(arg2, arg3), arg4 === 0 ? undefined : getStringFromWasm0(arg4, arg5));
 }, arguments); },
-__wbg_requestAnimationFrame_0000000000000192: function() { return handleError(function (arg0, arg1) {
+__wbg_requestAnimationFrame_0000000000000193: function() { return handleError(function (arg0, arg1) {
 const ret = arg0.requestAnimationFrame(arg1);
 return ret;
 }, arguments); },
-__wbg_resolve_0000000000000193: function(arg0) {
+__wbg_resolve_0000000000000194: function(arg0) {
 const ret = Promise.resolve(arg0);
 return ret;
 },
-__wbg_revokeObjectURL_0000000000000194: function() { return handleError(function (arg0, arg1) {
+__wbg_revokeObjectURL_0000000000000195: function() { return handleError(function (arg0, arg1) {
 URL.revokeObjectURL(getStringFromWasm0(arg0, arg1));
 }, arguments); },
-__wbg_scissor_0000000000000195: function(arg0, arg1, arg2, arg3, arg4) {
+__wbg_scissor_0000000000000196: function(arg0, arg1, arg2, arg3, arg4) {
 arg0.scissor(arg1, arg2, arg3, arg4);
 },
-__wbg_search_0000000000000196: function() { return handleError(function (arg0, arg1) {
+__wbg_search_0000000000000197: function() { return handleError(function (arg0, arg1) {
 const ret = arg1.search;
 const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
 const len1 = WASM_VECTOR_LEN;
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
 getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
 }, arguments); },
-__wbg_setAttribute_0000000000000197: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
+__wbg_setAttribute_0000000000000198: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.setAttribute(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
-__wbg_setItem_0000000000000198: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
+__wbg_setItem_0000000000000199: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.setItem(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
-__wbg_setPointerCapture_0000000000000199: function() { return handleError(function (arg0, arg1) {
+__wbg_setPointerCapture_0000000000000200: function() { return handleError(function (arg0, arg1) {
 arg0.setPointerCapture(arg1);
 }, arguments); },
-__wbg_setProperty_0000000000000200: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
+__wbg_setProperty_0000000000000201: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.setProperty(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
-__wbg_setTimeout_0000000000000201: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_setTimeout_0000000000000202: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = arg0.setTimeout(arg1, arg2);
 return ret;
 }, arguments); },
-__wbg_set_0000000000000202: function() { return handleError(function (arg0, arg1, arg2) {
+__wbg_set_0000000000000203: function() { return handleError(function (arg0, arg1, arg2) {
 const ret = Reflect.set(arg0, arg1, arg2);
 return ret;
 }, arguments); },
-__wbg_set_0000000000000203: function(arg0, arg1, arg2) {
-arg0.set(arg1, arg2 >>> 0);
-},
 __wbg_set_0000000000000204: function() { return handleError(function (arg0, arg1, arg2, arg3, arg4) {
 arg0.set(getStringFromWasm0(arg1, arg2), getStringFromWasm0(arg3, arg4));
 }, arguments); },
@@ -1320,6 +1409,9 @@ wasm.wasm_bindgen_e339f1fdbde1a20e___convert__closures_____invoke___f64______tru
 }
 const __wbindgen_enum_RequestCache = ["default", "no-store", "reload", "no-cache", "force-cache", "only-if-cached"];
 const __wbindgen_enum_WorkerType = ["classic", "module"];
+const PagingFinalization = (typeof FinalizationRegistry === 'undefined')
+? { register: () => {}, unregister: () => {} }
+: new FinalizationRegistry(ptr => wasm.__wbg_paging_free(ptr, 1));
 const ReadingFinalization = (typeof FinalizationRegistry === 'undefined')
 ? { register: () => {}, unregister: () => {} }
 : new FinalizationRegistry(ptr => wasm.__wbg_reading_free(ptr, 1));
@@ -1334,6 +1426,16 @@ const CLOSURE_DTORS = (typeof FinalizationRegistry === 'undefined')
 function getArrayF32FromWasm0(ptr, len) {
 ptr = ptr >>> 0;
 return getFloat32ArrayMemory0().subarray(ptr / 4, ptr / 4 + len);
+}
+function getArrayJsValueFromWasm0(ptr, len) {
+ptr = ptr >>> 0;
+const mem = getDataViewMemory0();
+const result = [];
+for (let i = ptr; i < ptr + 4 * len; i += 4) {
+result.push(wasm.__wbindgen_externrefs.get(mem.getUint32(i, true)));
+}
+wasm.__externref_drop_slice(ptr, len);
+return result;
 }
 function getArrayU16FromWasm0(ptr, len) {
 ptr = ptr >>> 0;

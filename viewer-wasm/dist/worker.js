@@ -1,9 +1,11 @@
-import init, { Reading } from "./kiln_viewer.js";
+import init, { Paging, Reading } from "./kiln_viewer.js";
 const ready = init({ module_or_path: new URL("kiln_viewer_bg.wasm", import.meta.url) });
 const models = new Map();
 const AHEAD = 6;
 let ahead = 0;
-let onTaken = () => {};
+let waiting = [];
+const AT_ONCE = 4;
+const LATER = 30000;
 const PAUSES = [500, 2000, 5000];
 const GAVE_UP = "the connection broke, and the server did not send the rest when asked again; reload the page when it answers";
 async function open({ url, fresh, file }) {
@@ -41,18 +43,7 @@ await answer.body.cancel();
 }
 return undefined;
 }
-async function read({ number, name, stated, ...source }) {
-const reading = new Reading(name);
-models.set(number, reading);
-const wanted = () => models.get(number) === reading;
-const give = async (share) => {
-for (let piece; wanted() && (piece = reading.take()); ) {
-while (ahead >= AHEAD && wanted()) await new Promise((resolve) => (onTaken = resolve));
-ahead += 1;
-self.postMessage({ number, share, ...piece }, piece.geometry ? [piece.geometry.buffer, piece.sh.buffer] : []);
-}
-};
-try {
+async function parts(source, stated, wanted, take) {
 const opened = await open(source);
 const all = opened.total || stated;
 let stream = opened.body.getReader();
@@ -68,19 +59,117 @@ stream = rest.getReader();
 continue;
 }
 const { value } = part;
-if (!value) break;
+if (!value) return;
 got += value.length;
 pauses = [...PAUSES];
-reading.push(value);
-self.postMessage({ number, share: all ? got / all : 0.5 });
-await give(all ? got / all : 0.5);
+await take(value, all ? got / all : 0.5);
 }
+}
+async function whole(url, wanted) {
+for (const pause of [...PAUSES, 0]) {
+const got = [];
+try {
+await parts({ url }, 0, wanted, (part) => got.push(part));
+return new Uint8Array(await new Blob(got).arrayBuffer());
+} catch (error) {
+if (!pause || (error > 0 && error < 500)) throw error;
+await new Promise((resolve) => setTimeout(resolve, pause));
+}
+}
+}
+async function give(number, model, share) {
+const wanted = () => models.get(number) === model;
+for (;;) {
+while (ahead >= AHEAD && wanted()) await new Promise((resolve) => waiting.push(resolve));
+const piece = wanted() && model.take();
+if (!piece) return;
+ahead += 1;
+self.postMessage({ number, share, ...piece }, piece.geometry ? [piece.geometry.buffer, piece.sh.buffer] : []);
+}
+}
+function onTaken() {
+waiting.splice(0).forEach((resolve) => resolve());
+}
+async function read({ number, name, stated, budget, ...source }) {
+if (source.url && name.endsWith("lod-meta.json")) return stream(number, source.url, budget);
+const reading = new Reading(name);
+models.set(number, reading);
+const wanted = () => models.get(number) === reading;
+try {
+await parts(source, stated, wanted, async (part, share) => {
+reading.push(part);
+self.postMessage({ number, share });
+await give(number, reading, share);
+});
+if (!wanted()) return;
 const end = reading.finish();
-await give(1);
+await give(number, reading, 1);
 if (wanted()) self.postMessage({ number, end });
 } catch (error) {
 if (wanted()) self.postMessage({ number, failed: error });
 }
+}
+async function stream(number, url, budget) {
+const begun = {};
+models.set(number, begun);
+const wanted = () => models.get(number) === begun;
+try {
+const text = await whole(url, wanted);
+if (!wanted()) return;
+const model = new Paging(text, budget);
+models.set(number, model);
+Object.assign(model, { base: new URL(url, location.href), fetching: 0, failed: "" });
+page(number, model);
+} catch (error) {
+if (wanted()) self.postMessage({ number, failed: error });
+}
+}
+async function page(number, model) {
+const wanted = () => models.get(number) === model;
+for (let chunk; model.fetching < AT_ONCE && (chunk = model.next_chunk()) !== undefined; ) fetchChunk(number, model, chunk);
+await give(number, model);
+if (!wanted()) return;
+const news = model.news();
+if (!news) return;
+const [held, shown, pending] = news;
+const share = model.share();
+self.postMessage({ number, share, held, shown, pending });
+if (share === 1 && !model.whole) {
+model.whole = true;
+self.postMessage({ number, ...(held ? { end: { splats: held, skipped: 0 } } : { failed: model.failed }) });
+}
+}
+async function fetchChunk(number, model, chunk) {
+const wanted = () => models.get(number) === model;
+const get = (path) => {
+const url = new URL(path, model.base);
+url.search = model.base.search;
+return whole(url.href, wanted);
+};
+const path = model.path(chunk);
+model.fetching += 1;
+try {
+const text = await get(path);
+const paths = wanted() ? model.describe(chunk, text) : [];
+const files = await Promise.all(paths.map(get));
+if (!wanted()) return;
+model.come(chunk, files);
+if (model.lost === chunk) self.postMessage({ number, lost: null });
+} catch (error) {
+if (!wanted()) return;
+model.lose(chunk);
+model.lost = chunk;
+model.failed = error;
+const why = error === 0 ? "the server does not answer" : error > 0 ? `the server answers ${error}` : error;
+self.postMessage({ number, lost: `${decodeURIComponent(path)}: ${why}` });
+setTimeout(() => {
+if (!wanted()) return;
+model.forgive(chunk);
+page(number, model);
+}, LATER);
+}
+model.fetching -= 1;
+page(number, model);
 }
 self.onmessage = async ({ data }) => {
 const { kind, number } = data;
@@ -90,7 +179,7 @@ if (kind === "read" || kind === "keep") {
 for (const [old, model] of models) {
 if (!data.kept.includes(old)) {
 models.delete(old);
-model.free();
+model.free?.();
 }
 }
 onTaken();
@@ -101,9 +190,10 @@ onTaken();
 } else {
 const model = models.get(number);
 const start = performance.now();
-const order = model ? model.sort(data.sight) : new Uint32Array();
+const order = model?.sort ? model.sort(data.sight) : new Uint32Array();
 const ms = performance.now() - start;
 self.postMessage({ number, id: data.id, order, ms }, [order.buffer]);
+if (model?.base) page(number, model);
 }
 } catch (error) {
 self.postMessage({ number, broke: String(error) });

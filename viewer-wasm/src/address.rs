@@ -42,9 +42,9 @@ pub(crate) struct FreeView {
 }
 
 /// Keys of how things are shown; the parts of the page that they are about write and read their values.
-const LOOKS: [&str; 15] = [
+const LOOKS: [&str; 16] = [
     "style", "sh", "size", "photo", "share", "with", "beside", "split", "eval", "pick", "pair", "wipe", "smooth",
-    "log", "span",
+    "log", "span", "budget",
 ];
 
 /// What the address says.

@@ -43,6 +43,7 @@ impl Pose {
             rows: self.rotation.map(row),
             slopes,
             reach,
+            focal: lens.focal[0].max(lens.focal[1]),
         }
     }
 

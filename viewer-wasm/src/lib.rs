@@ -13,6 +13,7 @@ mod framing;
 mod frustum;
 mod html;
 mod json;
+mod levels;
 mod lines;
 mod math;
 mod navigate;
@@ -29,6 +30,7 @@ mod splat;
 mod style;
 mod surface;
 mod web;
+mod webp;
 mod wipe;
 
-pub use web::{Reading, picture, sort_bench, start, status};
+pub use web::{Paging, Reading, picture, sort_bench, start, status};

@@ -11,6 +11,8 @@ use crate::math::Vec3;
 pub(crate) const NEAR: f32 = 0.2;
 /// Bits of a bucket's number; with 16 even the widest scene has steps of about 1e-4 of the depth.
 const BUCKET_BITS: u32 = 16;
+/// Bit of a radius, its sign, of splats that are not to be drawn.
+const UNSEEN: u16 = 0x8000;
 /// Bucket behind all others, of splats that are not drawn.
 const HIDDEN: u16 = u16::MAX;
 
@@ -23,16 +25,18 @@ pub(crate) struct Sight {
     pub(crate) slopes: [[f32; 2]; 2],
     /// How far beyond the slopes a splat is still seen, in its largest standard deviations.
     pub(crate) reach: [f32; 2],
+    /// Pixels by which a step of the depth to the side moves a point in the picture.
+    pub(crate) focal: f32,
 }
 
 impl Sight {
     /// Numbers in [`Self::words`].
-    pub(crate) const WORDS: usize = 18;
+    pub(crate) const WORDS: usize = 19;
 
     /// All of it as numbers for the worker.
     pub(crate) fn words(&self) -> [f32; Self::WORDS] {
         let parts = self.rows.as_flattened().iter().chain(self.slopes.as_flattened());
-        let mut all = parts.chain(&self.reach).copied();
+        let mut all = parts.chain(&self.reach).chain([&self.focal]).copied();
         std::array::from_fn(|_| all.next().unwrap_or(0.0))
     }
 
@@ -43,6 +47,7 @@ impl Sight {
             rows: std::array::from_fn(|row| std::array::from_fn(|column| word(4 * row + column))),
             slopes: std::array::from_fn(|axis| std::array::from_fn(|end| word(12 + 2 * axis + end))),
             reach: std::array::from_fn(|axis| word(16 + axis)),
+            focal: word(18),
         }
     }
 }
@@ -80,8 +85,29 @@ impl Sorter {
                 axis.push(value);
                 *ends = [ends[0].min(value), ends[1].max(value)];
             }
-            let rounded_up = radius.clamp(0.0, f32::MAX / 256.0).to_bits().saturating_add(0xffff);
-            self.radii.push((rounded_up >> 16) as u16);
+            self.radii.push(rounded_up(radius));
+        }
+    }
+
+    /// Puts splats into places from `first` on, whatever was there; they are not drawn before [`Self::show`] says so.
+    pub(crate) fn put(&mut self, first: usize, splats: impl Iterator<Item = (Vec3, f32)>) {
+        for (at, (point, radius)) in (first..).zip(splats) {
+            let n = self.len().max(at + 1);
+            self.axes.iter_mut().for_each(|axis| axis.resize(n, 0.0));
+            self.radii.resize(n, UNSEEN);
+            let bounds = self.bounds.get_or_insert(point.map(|value| [value; 2]));
+            for ((axis, ends), value) in self.axes.iter_mut().zip(bounds).zip(point) {
+                axis[at] = value;
+                *ends = [ends[0].min(value), ends[1].max(value)];
+            }
+            self.radii[at] = rounded_up(radius) | UNSEEN;
+        }
+    }
+
+    /// Has splats drawn from now on, or not.
+    pub(crate) fn show(&mut self, places: std::ops::Range<usize>, on: bool) {
+        for radius in self.radii.get_mut(places).unwrap_or_default() {
+            *radius = if on { *radius & !UNSEEN } else { *radius | UNSEEN };
         }
     }
 
@@ -143,16 +169,19 @@ impl Sorter {
 
     /// Writes every splat's bucket, counted from the far end.
     fn fill_buckets(&mut self, sight: &Sight, far: u32, shift: u32) {
-        let Sight { rows, slopes, reach } = *sight;
+        let Sight {
+            rows, slopes, reach, ..
+        } = *sight;
         let [xs, ys, zs] = &self.axes;
         self.buckets.resize(xs.len(), 0);
         let splats = xs.iter().zip(ys).zip(zs).zip(&self.radii);
         for (bucket, (((x, y), z), radius)) in self.buckets.iter_mut().zip(splats) {
             let [right, down, depth] = rows.map(|[a, b, c, d]| a * x + b * y + c * z + d);
+            let hidden = *radius & UNSEEN;
             let radius = f32::from_bits(u32::from(*radius) << 16);
             let beside = [right, down].into_iter().zip(slopes).zip(reach);
             // Without branches, so that several splats are looked at in one go.
-            let seen = beside.fold(depth > NEAR, |seen, ((at, [low, high]), reach)| {
+            let seen = beside.fold((hidden == 0) & (depth > NEAR), |seen, ((at, [low, high]), reach)| {
                 let beyond = reach * radius;
                 seen & (at + beyond >= low * depth) & (at - beyond <= high * depth)
             });
@@ -162,6 +191,12 @@ impl Sorter {
             *bucket = if seen { from_far.min(last) as u16 } else { HIDDEN };
         }
     }
+}
+
+/// The upper half of a float that is not less.
+fn rounded_up(radius: f32) -> u16 {
+    let bits = radius.clamp(0.0, f32::MAX / 256.0).to_bits().saturating_add(0xffff);
+    (bits >> 16) as u16
 }
 
 /// Writes the indices of one coarse bucket's `words` to `order`, by the bits above the index.
@@ -208,6 +243,7 @@ mod tests {
             rows: [[0.0; 4], [0.0; 4], depth],
             slopes: [wide; 2],
             reach: [0.0; 2],
+            focal: 100.0,
         }
     }
 
@@ -277,6 +313,23 @@ mod tests {
             "{reaching} of {}",
             order.len()
         );
+    }
+
+    #[test]
+    fn places_are_filled_shown_and_filled_anew() {
+        let mut sorter = Sorter::default();
+        let at = |depth: f32| ([0.0, 0.0, depth], 0.1);
+        let look = all([0.0, 0.0, 1.0, 0.0]);
+        sorter.put(4, [at(2.0), at(3.0)].into_iter());
+        assert!(sorter.sort(&look).is_empty());
+        sorter.show(4..6, true);
+        assert_eq!(sorter.sort(&look), [5, 4]);
+        sorter.put(0, [at(9.0)].into_iter());
+        sorter.show(0..1, true);
+        sorter.show(5..6, false);
+        assert_eq!(sorter.sort(&look), [0, 4]);
+        sorter.put(4, [at(1.0)].into_iter());
+        assert_eq!(sorter.sort(&look), [0], "what is new is not drawn yet");
     }
 
     #[test]

@@ -397,8 +397,8 @@ pub(super) struct PlanArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ViewArgs {
-    /// Folder with runs, or one run
-    #[arg(value_name = "DIR", default_value = "runs")]
+    /// Folder with runs, one run, a folder of Streamed SOG, or a model's file
+    #[arg(value_name = "PATH", default_value = "runs")]
     pub(super) folder: PathBuf,
     /// Address to listen on; other machines reach anything but loopback
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]

@@ -59,7 +59,7 @@ impl ServeError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Folder { .. } => Some("`kiln view DIR` names the folder of the runs, or one run".to_owned()),
+            Self::Folder { .. } => Some("`kiln view PATH` names the folder of the runs, one run, a folder of Streamed SOG or a model's file".to_owned()),
             Self::Beyond { .. } => Some(
                 "an SSH tunnel keeps the runs private (docs/guide/viewer.md); `--allow-remote` serves them without encryption"
                     .to_owned(),

@@ -72,6 +72,7 @@ pub(super) fn media_type(name: &str) -> &'static str {
         Some("json" | "jsonl") => "application/json",
         Some("yaml") => "text/plain; charset=utf-8",
         Some("png") => "image/png",
+        Some("webp") => "image/webp",
         _ => "application/octet-stream",
     }
 }

@@ -14,7 +14,7 @@ pub(super) const FOLDER: &str = "merged";
 /// The merged model in it.
 pub(super) const MODEL: &str = "point_cloud.ply";
 /// The cameras of a run.
-const CAMERAS: &str = "cameras.json";
+pub(super) const CAMERAS: &str = "cameras.json";
 /// All files that are made.
 pub(super) const FILES: [&str; 6] = [
     "run.json",
@@ -64,9 +64,10 @@ fn iterations(done: Vec<PathBuf>) -> u64 {
 
 /// The index of the run.
 fn run(title: &str, model: &Path, iterations: u64) -> Value {
+    let name = model.file_name().and_then(|name| name.to_str()).unwrap_or(MODEL);
     let bytes = model.metadata().map_or(0, |file| file.len());
     let ply = json!({
-        "iteration": iterations, "kind": "fused", "path": MODEL, "gaussians": gaussians(model).unwrap_or(0), "bytes": bytes,
+        "iteration": iterations, "kind": "fused", "path": name, "gaussians": gaussians(model).unwrap_or(0), "bytes": bytes,
     });
     json!({
         "schema_version": 1,

@@ -17,6 +17,7 @@ mod export;
 mod guard;
 mod layout;
 mod merged;
+mod models;
 mod open;
 mod projects;
 mod range;

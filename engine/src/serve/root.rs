@@ -2,18 +2,20 @@
 //!
 //! A run is a folder with a `run.json`; a run inside a run is not looked for. The folder itself may be one run. Beside
 //! runs there may be comparisons of them, one JSON file each. Projects of blocks hold runs, however deep they lie themselves, and
-//! the folder of a merged model stands for a run whose other files are made ([`super::merged`]).
+//! the folder of a merged model stands for a run whose other files are made ([`super::merged`]). So do a folder of Streamed SOG, and
+//! a model's file where that is all that is shown ([`super::models`]).
 
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use kiln_sog::INDEX;
 use serde_json::Value;
 
 use super::ServeError;
 use super::segments::is_plain;
-use super::{layout, merged};
+use super::{layout, merged, models};
 use crate::project::{BLOCKS, ProjectFolder};
 
 /// How deep below the folder a run may lie: `runs/sweep/scene/run` has depth 3.
@@ -38,6 +40,8 @@ const RUN_JSON: &str = "run.json";
 pub(super) struct Root {
     /// Absolute, with all symbolic links resolved.
     folder: PathBuf,
+    /// The model in it that is shown alone.
+    file: Option<String>,
 }
 
 /// A run inside the folder.
@@ -76,15 +80,28 @@ struct Found {
 
 impl Root {
     /// # Errors
-    /// [`ServeError::Folder`] when there is no such folder.
+    /// [`ServeError::Folder`] when there is no such folder, or file of a model.
     pub(super) fn open(folder: &Path) -> Result<Self, ServeError> {
         let fail = |source| ServeError::Folder {
             path: folder.to_owned(),
             source,
         };
         let resolved = folder.canonicalize().map_err(fail)?;
+        let name = resolved.file_name().and_then(|name| name.to_str());
+        if let (true, Some(name), Some(above)) = (resolved.is_file(), name, resolved.parent()) {
+            let alone = is_plain(name) && models::is_model(name);
+            if alone || name == INDEX {
+                return Ok(Self {
+                    folder: above.to_owned(),
+                    file: alone.then(|| name.to_owned()),
+                });
+            }
+        }
         fs::read_dir(&resolved).map_err(fail)?;
-        Ok(Self { folder: resolved })
+        Ok(Self {
+            folder: resolved,
+            file: None,
+        })
     }
 
     /// All runs, the newest first; looked for anew on each call, because training goes on.
@@ -143,8 +160,13 @@ impl Root {
 
     /// The root as a run, when it is one.
     fn itself(&self) -> Option<Run> {
-        self.folder.join(RUN_JSON).is_file().then(|| Run {
-            name: vec![self.own_name().to_owned()],
+        let name = match &self.file {
+            Some(file) => file,
+            None => self.own_name(),
+        };
+        let is_one = self.file.is_some() || self.folder.join(RUN_JSON).is_file() || models::is_streamed(&self.folder);
+        is_one.then(|| Run {
+            name: vec![name.to_owned()],
             folder: self.folder.clone(),
         })
     }
@@ -165,7 +187,7 @@ impl Root {
                 break;
             }
             folder.push(name);
-            if folder.join(RUN_JSON).is_file() || is_merged(&folder) {
+            if is_run(&folder) {
                 return Some((folder, &path[index + 1..]));
             }
         }
@@ -183,6 +205,12 @@ impl Root {
     }
 
     fn made_of(&self, folder: &Path, name: &str) -> Option<String> {
+        if let Some(file) = &self.file {
+            return models::made(folder, file, file, name);
+        }
+        if models::is_streamed(folder) {
+            return models::made(folder, INDEX, folder.file_name()?.to_str()?, name);
+        }
         let project = folder.parent().filter(|_| is_merged(folder))?;
         let model = self.inside(folder, &[merged::MODEL.to_owned()])?;
         let title = match project == self.folder {
@@ -227,9 +255,11 @@ impl Root {
     }
 
     fn file_of(&self, run: &Path, inside: &[String]) -> Option<PathBuf> {
-        let shown = match is_merged(run) {
-            true => inside == [merged::MODEL],
-            false => layout::is_shown(inside),
+        let shown = match &self.file {
+            Some(file) => inside == [file.as_str()],
+            None if is_merged(run) => inside == [merged::MODEL],
+            None if models::is_streamed(run) => models::is_shown(inside),
+            None => layout::is_shown(inside),
         };
         shown.then(|| self.inside(run, inside)).flatten()
     }
@@ -260,7 +290,12 @@ impl Root {
         let within = folder
             .canonicalize()
             .is_ok_and(|resolved| resolved.starts_with(&self.folder));
-        if !within || !layout::may_hold(inside) {
+        let may_hold = match models::is_streamed(run) {
+            _ if self.file.is_some() => inside.is_empty(),
+            true => models::may_hold(inside),
+            false => layout::may_hold(inside),
+        };
+        if !within || !may_hold {
             return;
         }
         for name in names(&folder) {
@@ -285,6 +320,11 @@ fn names(folder: &Path) -> impl Iterator<Item = String> {
 /// Whether a folder is a project of blocks.
 fn is_project(folder: &Path) -> bool {
     ProjectFolder::is_one(folder) && folder.join(BLOCKS).is_dir()
+}
+
+/// Whether a folder is a run, or a model that stands for one.
+fn is_run(folder: &Path) -> bool {
+    folder.join(RUN_JSON).is_file() || is_merged(folder) || models::is_streamed(folder)
 }
 
 /// Whether a folder is that of a project's merged model.
@@ -327,7 +367,7 @@ fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut 
         }
         let path = entry.path();
         name.push(own);
-        if path.join(RUN_JSON).is_file() || is_merged(&path) {
+        if is_run(&path) {
             found.runs.push(Run {
                 name: name.clone(),
                 folder: path,
@@ -341,8 +381,12 @@ fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut 
 
 /// When a run started, in Unix seconds, or its model was merged; 0 when its `run.json` does not tell.
 fn started(run: &Path) -> u64 {
-    if is_merged(run) {
-        let changed = fs::metadata(run.join(merged::MODEL)).and_then(|file| file.modified());
+    let model = match is_merged(run) {
+        true => Some(merged::MODEL),
+        false => models::is_streamed(run).then_some(INDEX),
+    };
+    if let Some(model) = model {
+        let changed = fs::metadata(run.join(model)).and_then(|file| file.modified());
         let since = changed.ok().and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
         return since.map_or(0, |since| since.as_secs());
     }

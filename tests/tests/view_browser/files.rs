@@ -51,12 +51,13 @@ fn what_the_exporter_writes_is_opened_and_looks_the_same() {
     let all = status(&page)["splats"].clone();
     let (camera, file) = renders(&stage.run(), ITERATIONS[1], "test").remove(0);
     let render = image::open(file).unwrap().to_rgb8();
-    // Least dB against the trainer's render: nothing of a GLB is rounded, little of SPZ.
+    // Least dB against the trainer's render: nothing of a GLB is rounded, little of SPZ and SOG.
     for (format, version, least) in [
         ("glb", "3", 38.0),
         ("spz", "2", 26.0),
         ("spz", "3", 26.0),
         ("spz", "4", 26.0),
+        ("sog", "2", 26.0),
     ] {
         let name = format!("model-{version}.{format}");
         let path = stage.scratch.join(&name);
@@ -100,7 +101,8 @@ fn points_and_splat_files_are_opened() {
     assert_eq!(status(&page)["splats"], 9);
     assert_content(&page);
     for (name, bytes, words) in [
-        ("a.sog", b"PK\x03\x04more".as_slice(), "splat-transform"),
+        ("a.sog", b"PK\x03\x04more".as_slice(), "zip"),
+        ("lod-meta.json", b"{\"version\":1}", "kiln view FOLDER"),
         ("a.obj", b"v 0 0 0\n", "no triangles"),
         ("a.stl", b"solid x\n", "Blender"),
         ("cut.spz", b"\x1f\x8b\x08\0\0\0\0\0\0\xff", "gzip"),

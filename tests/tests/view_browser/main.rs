@@ -15,5 +15,6 @@ mod places;
 mod projects;
 mod splats;
 mod stage;
+mod streamed;
 mod truth;
 mod work;

@@ -23,7 +23,7 @@ fn look_again(page: &Page) {
 }
 
 /// Writes pictures of the page where somebody wants some: day and night, wide and narrow.
-fn keep_all(page: &Page, name: &str) {
+pub(crate) fn keep_all(page: &Page, name: &str) {
     let Some(folder) = std::env::var_os("KILN_SCREENSHOTS").map(PathBuf::from) else {
         return;
     };

@@ -7,6 +7,7 @@
 mod glb;
 mod gltf;
 pub(crate) mod mesh;
+pub(crate) mod sog;
 mod splat_file;
 mod spz;
 
@@ -26,6 +27,7 @@ const MARK_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Spz,
+    Sog,
     Glb,
     /// PLY with faces.
     MeshPly,
@@ -100,15 +102,15 @@ impl Reader {
         Ok(match &self.held[..MARK_BYTES] {
             b"NGSP" => Kind::Whole(Whole::Spz),
             b"glTF" => Kind::Whole(Whole::Glb),
-            [b'P', b'K', 3, 4] => {
-                return Err(
-                    "this is a zip archive, as .sog files are; `splat-transform FILE out.ply` makes a PLY of it"
-                        .to_owned(),
-                );
-            }
+            [b'P', b'K', 3, 4] => Kind::Whole(Whole::Sog),
             // A header of PLY is told by its reader, which says what is wrong with it.
             [b'p', b'l', b'y', ..] => Kind::SomePly,
             _ if is(".splat") => Kind::Whole(Whole::Splat),
+            _ if is(".json") => {
+                return Err(
+                    "it only names other files; `kiln view FOLDER` shows the folder that it lies in".to_owned(),
+                );
+            }
             _ if is(".ksplat") || is(".sog") || is(".lcc") => {
                 return Err("this format is not opened; `splat-transform FILE out.ply` makes a PLY of it".to_owned());
             }
@@ -117,7 +119,9 @@ impl Reader {
                 return Err("of meshes, OBJ, GLB and PLY are opened; Blender or MeshLab write them".to_owned());
             }
             _ => {
-                return Err("this is neither splats nor a mesh; PLY, SPZ, GLB, .splat and OBJ are opened".to_owned());
+                return Err(
+                    "this is neither splats nor a mesh; PLY, SPZ, SOG, GLB, .splat and OBJ are opened".to_owned(),
+                );
             }
         })
     }
@@ -182,7 +186,7 @@ impl Reader {
         let is_mesh = match kind {
             Whole::Glb => !glb::holds_splats(&bytes),
             Whole::MeshPly | Whole::Obj => true,
-            Whole::Spz | Whole::Splat => false,
+            Whole::Spz | Whole::Sog | Whole::Splat => false,
         };
         if is_mesh {
             let surface = match kind {
@@ -199,6 +203,7 @@ impl Reader {
         self.whole = Some(match kind {
             Whole::MeshPly | Whole::Obj => return Ok(None),
             Whole::Spz => spz::read(&bytes)?,
+            Whole::Sog => sog::read(&bytes)?,
             Whole::Glb => glb::read(&bytes)?,
             Whole::Splat => splat_file::read(&bytes)?,
         });

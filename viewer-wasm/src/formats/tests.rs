@@ -177,9 +177,21 @@ fn meshes_that_the_library_writes_are_read_the_same() {
 }
 
 #[test]
+fn sog_is_opened_whatever_its_name() {
+    let (reader, batches) = read("x", &sog::tests::archive(40, 2), 1000).unwrap();
+    let model = reader.model().unwrap();
+    assert_eq!(
+        (model.count, model.degree, reader.len(), reader.skipped()),
+        (40, 2, 40, 0)
+    );
+    assert_eq!(batches.iter().map(Batch::len).sum::<usize>(), 40);
+}
+
+#[test]
 fn what_is_not_opened_is_named_with_what_converts_it() {
     for (name, bytes, words) in [
-        ("a.sog", b"PK\x03\x04xyz".as_slice(), "splat-transform"),
+        ("a.sog", b"PK\x03\x04xyz".as_slice(), "zip file is cut off"),
+        ("lod-meta.json", b"{\"version\":1}", "kiln view FOLDER"),
         ("a.ksplat", b"\0\x01abcdef", "splat-transform"),
         ("a.obj", b"v 0 0 0\n", "no triangles"),
         ("a.stl", b"solid x\n", "OBJ, GLB and PLY"),

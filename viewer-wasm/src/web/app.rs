@@ -228,6 +228,17 @@ impl App {
                 "gpu_bytes",
                 model.map_or(0, |model| model.layout.gpu_bytes()).to_string(),
             ),
+            (
+                "streamed",
+                model
+                    .and_then(|model| Some((model.about.count, model.streamed?)))
+                    .map_or("null".to_owned(), |(budget, of)| {
+                        format!(
+                            "{{\"finest\":{},\"budget\":{budget},\"pending\":{}}}",
+                            of.finest, of.pending
+                        )
+                    }),
+            ),
             ("loading", view.is_loading().to_string()),
             ("sorts", view.sorts.to_string()),
             ("sort_ms", number(view.sort_ms)),

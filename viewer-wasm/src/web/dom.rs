@@ -127,6 +127,11 @@ pub(super) fn is_narrow() -> bool {
     is_media("(max-width: 760px)")
 }
 
+/// Whether fingers point at the page, as on phones.
+pub(super) fn is_handheld() -> bool {
+    is_media("(pointer: coarse)")
+}
+
 /// Whether the reader's other programs are dark.
 pub(super) fn is_dark() -> bool {
     is_media("(prefers-color-scheme: dark)")

@@ -116,18 +116,17 @@ pub(super) fn texture_array(gl: &Gl, texels: Texels, [width, height, layers]: Ex
     ))
 }
 
-/// Writes rows of one layer; `words` holds `width * rows * 4` of them.
-pub(super) fn write_rows(gl: &Gl, texture: &WebGlTexture, [y, layer]: [u32; 2], width: u32, words: &Uint32Array) {
-    let rows = words.length() / (width * 4);
+/// Writes texels of one row from a place on; `words` holds `width * 4` of them.
+pub(super) fn write_texels(gl: &Gl, texture: &WebGlTexture, [x, y, layer]: Extent, width: u32, words: &Uint32Array) {
     gl.bind_texture(Gl::TEXTURE_2D_ARRAY, Some(texture));
     let _ = gl.tex_sub_image_3d_with_opt_array_buffer_view(
         Gl::TEXTURE_2D_ARRAY,
         0,
-        0,
+        x as i32,
         y as i32,
         layer as i32,
         width as i32,
-        rows as i32,
+        1,
         1,
         Gl::RGBA_INTEGER,
         Gl::UNSIGNED_INT,

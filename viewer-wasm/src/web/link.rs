@@ -60,6 +60,8 @@ impl App {
         add("beside", kept.beside.name().to_owned(), beside);
         let split = link.is_some() && (kept.share - 0.5).abs() > 1e-3;
         add("split", format!("{:.3}", kept.share), split);
+        let budget = self.address.look("budget");
+        add("budget", budget.unwrap_or_default().to_owned(), budget.is_some());
         self.evaluation.looks(&mut add);
         self.curves.looks(&mut add);
         looks

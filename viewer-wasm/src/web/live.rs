@@ -237,6 +237,8 @@ impl App {
                     .map_or(String::new(), |(_, its)| format!(" · {its:.1} it/s"));
                 format!("<span class=\"pulse\"></span>training · {at} · {share:.0} %{its}")
             }
+            // Models that no run trained say nothing here.
+            ("done", _) if info.total == 0 => String::new(),
             ("done", _) => format!("{} iterations", info.total),
             _ => run.ending().unwrap_or_default(),
         };

@@ -7,6 +7,7 @@ use super::app::App;
 use super::dom;
 use super::model::GpuModel;
 use super::net::NetError;
+use super::streaming::Streamed;
 use super::subject::Subject;
 use super::surfaces;
 use super::worker::{Failure, Outcome, Piece, Said};
@@ -57,6 +58,7 @@ impl Source {
 impl App {
     /// Begins to read a model; one that is still being read is given up.
     pub(super) fn open_model(&mut self, source: Source) {
+        let budget = self.budget();
         let view = &mut self.view;
         view.reading += 1;
         view.coming = source.subject();
@@ -70,7 +72,7 @@ impl App {
                 Source::Local(file, _) => Err(file),
             };
             let kept = [view.shown, view.kept.number];
-            worker.read(view.reading, &source.name(), source.bytes(), from, &kept);
+            worker.read(view.reading, &source.name(), source.bytes(), from, &kept, budget);
         }
         view.source = Some(source);
         self.show_progress();
@@ -78,7 +80,7 @@ impl App {
 
     /// Takes what the worker says of a model.
     pub(super) fn hear(&mut self, number: u32, said: Said, share: Option<f64>) {
-        if let (Said::Model(_) | Said::Piece(_), Some(worker)) = (&said, &self.view.worker) {
+        if let (Said::Model(..) | Said::Piece(_), Some(worker)) = (&said, &self.view.worker) {
             worker.taken();
         }
         if let Said::Order { id, order, ms } = &said {
@@ -90,15 +92,19 @@ impl App {
             self.say("sort", why);
             return;
         }
-        if number != self.view.reading || !self.view.is_loading() {
-            return;
+        match said {
+            Said::News(news) => return self.take_news(number, news),
+            Said::Lost(lost) => return self.take_lost(lost),
+            _ if number == self.view.reading && self.view.is_loading() => {}
+            Said::Piece(piece) => return self.add_later(number, &piece),
+            _ => return,
         }
         if share.is_some() {
             self.view.progress = share;
             self.show_progress();
         }
         match said {
-            Said::Model(model) => {
+            Said::Model(model, finest) => {
                 let begun = if self
                     .view
                     .source
@@ -107,7 +113,7 @@ impl App {
                 {
                     Err(ply::too_large(self.view.source.as_ref().map_or(0, Source::bytes)))
                 } else {
-                    self.begin_model(model)
+                    self.begin_model(model, finest)
                 };
                 if let Err(why) = begun {
                     if let Some(worker) = &self.view.worker {
@@ -137,11 +143,11 @@ impl App {
                 Failure::Status(401 | 403) => NetError::Forbidden.about(""),
                 Failure::Status(status) => format!("the server answers {status}"),
             })),
-            Said::Share | Said::Order { .. } | Said::Broke => {}
+            _ => {}
         }
     }
 
-    fn begin_model(&mut self, model: Model) -> Result<(), String> {
+    fn begin_model(&mut self, model: Model, finest: Option<u32>) -> Result<(), String> {
         let view = &mut self.view;
         let Some(renderer) = &mut self.renderer else {
             return Err("nothing can be drawn in this browser".to_owned());
@@ -157,7 +163,11 @@ impl App {
         {
             old.delete(&renderer.gl);
         }
-        let fresh = GpuModel::new(&renderer.gl, view.reading, model)?;
+        let mut fresh = GpuModel::new(&renderer.gl, view.reading, model)?;
+        fresh.streamed = finest.map(|finest| Streamed {
+            finest,
+            ..Streamed::default()
+        });
         view.sample = Sample::default();
         if let (Subject::Live(iteration), Some(stated)) = (&mut view.coming, model.iteration) {
             // The file may be newer than the word of it.

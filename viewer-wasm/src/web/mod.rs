@@ -23,6 +23,7 @@ mod runs;
 mod sidebar;
 mod splats;
 mod stand;
+mod streaming;
 mod subject;
 mod surfaces;
 mod table;
@@ -31,6 +32,7 @@ mod worker;
 use js_sys::Promise;
 use wasm_bindgen::prelude::*;
 
+pub use streaming::Paging;
 pub use worker::Reading;
 
 /// Builds the page and begins to load. `stored` says that the browser keeps the token, so that the address need not.

@@ -3,7 +3,8 @@
 use js_sys::{Array, Object, Uint32Array};
 use web_sys::{WebGl2RenderingContext as Gl, WebGlFramebuffer, WebGlTexture};
 
-use super::gl::{Texels, texture_array, write_rows};
+use super::gl::{Texels, texture_array, write_texels};
+use super::streaming::Streamed;
 use super::worker::Piece;
 use crate::pack::{GEOMETRY_WORDS, Layout, ROW};
 use crate::ply::Model;
@@ -24,6 +25,8 @@ pub(super) struct GpuModel {
     pub(super) drawn: u32,
     /// Splats uploaded.
     pub(super) loaded: u32,
+    /// Where only a part of it is held at a time.
+    pub(super) streamed: Option<Streamed>,
     /// Counts the changes of splats and order.
     pub(super) changes: u32,
 }
@@ -49,33 +52,35 @@ impl GpuModel {
             order,
             drawn: 0,
             loaded: 0,
+            streamed: None,
             changes: 0,
         })
     }
 
-    /// Uploads a piece; pieces start at whole rows.
+    /// Uploads a piece.
     pub(super) fn upload(&mut self, gl: &Gl, piece: &Piece) {
         self.rows(gl, &self.geometry, 2, piece.first, &piece.geometry);
         if let Some(harmonics) = &self.harmonics {
             self.rows(gl, harmonics, self.layout.sh_texels() as u32, piece.sh_first, &piece.sh);
         }
         let splats = piece.geometry.length() / GEOMETRY_WORDS as u32;
-        self.loaded = self.loaded.max(piece.first + splats);
+        if self.streamed.is_none() {
+            self.loaded = self.loaded.max(piece.first + splats);
+        }
         self.changes += 1;
     }
 
+    /// Writes splats from `first` on, row by row.
     fn rows(&self, gl: &Gl, texture: &WebGlTexture, texels: u32, first: u32, words: &Uint32Array) {
-        let width = ROW * texels;
-        let step = width * 4;
-        for row in 0..words.length().div_ceil(step) {
-            let (layer, y) = self.layout.place(first / ROW + row);
-            let mut part = words.subarray(row * step, words.length().min((row + 1) * step));
-            if part.length() < step {
-                let padded = Uint32Array::new_with_length(step);
-                padded.set(&part, 0);
-                part = padded;
-            }
-            write_rows(gl, texture, [y, layer], width, &part);
+        let count = words.length() / (texels * 4);
+        let mut done = 0;
+        while done < count {
+            let (row, x) = ((first + done) / ROW, (first + done) % ROW);
+            let part = (ROW - x).min(count - done);
+            let (layer, y) = self.layout.place(row);
+            let words = words.subarray(done * texels * 4, (done + part) * texels * 4);
+            write_texels(gl, texture, [x * texels, y, layer], part * texels, &words);
+            done += part;
         }
     }
 

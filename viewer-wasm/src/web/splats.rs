@@ -380,8 +380,14 @@ impl App {
         let view = &self.view;
         let renderer = self.renderer.as_ref();
         let model = renderer.and_then(|renderer| renderer.model.as_ref().or(renderer.kept.model.as_ref()));
-        let splats = model.map_or(0, |model| model.loaded);
-        let mut parts = vec![format!("{} splats", count(f64::from(splats)))];
+        let splats = model.map_or(0, |model| {
+            model.streamed.map_or(model.loaded, |streamed| streamed.shown)
+        });
+        let streamed = model.and_then(|model| model.streamed);
+        let of = streamed.map_or(String::new(), |streamed| {
+            format!(" of {}", count(f64::from(streamed.finest)))
+        });
+        let mut parts = vec![format!("{}{of} splats", count(f64::from(splats)))];
         parts.extend(view.sort_ms.map(|ms| format!("sort {ms:.1} ms")));
         parts.extend(view.frame_ms.map(|ms| {
             let fps = 1000.0 / ms.max(1.0);

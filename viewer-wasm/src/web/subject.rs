@@ -56,14 +56,21 @@ impl App {
     /// What is on the screen, for people.
     pub(super) fn subject_text(&self) -> String {
         let model = self.renderer.as_ref().and_then(|renderer| renderer.model.as_ref());
-        let loaded = count(f64::from(model.map_or(0, |model| model.loaded)));
+        let loaded = model.map_or(0, |model| {
+            model.streamed.map_or(model.loaded, |streamed| streamed.finest)
+        });
+        let loaded = count(f64::from(loaded));
         let run = self.runs.first();
         match &self.view.subject {
             Subject::Nothing => "nothing yet".to_owned(),
             Subject::Saved(iteration) => {
                 let ply = run.and_then(|run| run.info.plys.iter().find(|ply| ply.iteration == *iteration));
                 let size = ply.map_or(String::new(), |ply| format!(" · {}", bytes(ply.bytes as f64)));
-                format!("iteration {iteration} · {loaded} splats{size}")
+                // A model that no run trained has a name only.
+                match ply.filter(|_| run.is_some_and(|run| run.info.total == 0)) {
+                    Some(ply) => format!("{} · {loaded} splats{size}", ply.path),
+                    None => format!("iteration {iteration} · {loaded} splats{size}"),
+                }
             }
             Subject::Live(iteration) => {
                 let live = run

@@ -88,11 +88,7 @@ impl Reading {
         if !std::mem::replace(&mut self.begun, true) {
             self.sorter = Sorter::with_capacity(model.count as usize);
             self.sampler = Sampler::new(model.count);
-            return object(&[(
-                "model",
-                model.numbers().map(JsValue::from).into_iter().collect::<Array>().into(),
-            )])
-            .into();
+            return model_object(&model, None);
         }
         if self.ready.is_empty() {
             self.ready = self.reader.take_ready();
@@ -103,20 +99,30 @@ impl Reading {
         };
         self.sorter.add(balls(&batch.geometry));
         let sample = self.sampler.choose(balls(&batch.geometry).map(|(centre, _)| centre));
-        object(&[
-            ("first", batch.first.into()),
-            ("geometry", Uint32Array::from(batch.geometry.as_slice()).into()),
-            ("sh_first", batch.sh_first.into()),
-            ("sh", Uint32Array::from(batch.sh.as_slice()).into()),
-            ("sample", Float32Array::from(sample.as_slice()).into()),
-        ])
-        .into()
+        piece_object(&batch, &sample)
     }
 
     /// Indices from far to near, for what [`Sight::words`] says is seen.
     pub fn sort(&mut self, sight: &[f32]) -> Uint32Array {
         Uint32Array::from(self.sorter.sort(&Sight::of_words(sight)))
     }
+}
+
+/// What is said of a model first; of a streamed one also the splats of its finest level.
+pub(super) fn model_object(model: &Model, finest: Option<u32>) -> JsValue {
+    let numbers = model.numbers().map(JsValue::from).into_iter().collect::<Array>();
+    object(&[("model", numbers.into()), ("finest", finest.into())]).into()
+}
+
+pub(super) fn piece_object(batch: &Batch, sample: &[f32]) -> JsValue {
+    object(&[
+        ("first", batch.first.into()),
+        ("geometry", Uint32Array::from(batch.geometry.as_slice()).into()),
+        ("sh_first", batch.sh_first.into()),
+        ("sh", Uint32Array::from(batch.sh.as_slice()).into()),
+        ("sample", Float32Array::from(sample).into()),
+    ])
+    .into()
 }
 
 fn surface_object(surface: &Surface) -> JsValue {
@@ -166,6 +172,7 @@ pub(super) fn bench(count: u32) -> f64 {
         rows: [[0.8, 0.0, -0.6, 0.0], [0.0, 1.0, 0.0, 0.0], [0.36, 0.48, 0.8, 2.0]],
         slopes: [wide; 2],
         reach: [4.0; 2],
+        focal: 1000.0,
     };
     let time = |_| {
         let start = dom::now_ms();
@@ -208,8 +215,13 @@ pub(super) enum Said {
         order: Uint32Array,
         ms: f64,
     },
-    Model(Model),
+    /// Of a streamed one also the splats of its finest level.
+    Model(Model, Option<u32>),
     Piece(Piece),
+    /// Of a streamed model: splats that are held and that are drawn, and levels still to come.
+    News([u32; 3]),
+    /// A part of a streamed model does not come, or came after all.
+    Lost(Option<String>),
     Share,
     End(Result<Outcome, Failure>),
     /// It works no more.
@@ -237,9 +249,15 @@ impl Said {
             });
         }
         if let Some(numbers) = field(data, "model").dyn_ref::<Array>() {
-            return Self::Model(Model::of_numbers(std::array::from_fn(|at| {
-                numbers.get(at as u32).as_f64().unwrap_or(0.0)
-            })));
+            let model = Model::of_numbers(std::array::from_fn(|at| numbers.get(at as u32).as_f64().unwrap_or(0.0)));
+            return Self::Model(model, number(data, "finest").map(|finest| finest as u32));
+        }
+        if number(data, "held").is_some() {
+            return Self::News(["held", "shown", "pending"].map(count));
+        }
+        let lost = field(data, "lost");
+        if !lost.is_undefined() {
+            return Self::Lost(lost.as_string());
         }
         let end = field(data, "end");
         if end.is_object() {
@@ -299,8 +317,18 @@ impl WorkerClient {
     }
 
     /// Reads a file of the server or of the reader, of `stated` bytes; all models but `kept` are forgotten.
-    pub(super) fn read(&self, number: u32, name: &str, stated: u64, from: Result<(&str, bool), &File>, kept: &[u32]) {
+    /// Of a streamed model no more than a budget of splats is held.
+    pub(super) fn read(
+        &self,
+        number: u32,
+        name: &str,
+        stated: u64,
+        from: Result<(&str, bool), &File>,
+        kept: &[u32],
+        budget: u32,
+    ) {
         let mut fields = vec![
+            ("budget", budget.into()),
             ("kind", "read".into()),
             ("number", number.into()),
             ("name", name.into()),

@@ -1,0 +1,138 @@
+//! Chunks: not there, on their way, unpacked, or not to be had.
+
+use crate::address::encode;
+use crate::formats::sog::{META, Meta};
+use crate::pack::{GEOMETRY_WORDS, Layout, push_geometry, push_sh};
+use crate::ply::Refusal;
+
+use super::index::Run;
+
+/// Splats in the words of the textures.
+#[derive(Debug, Default)]
+pub(super) struct Packed {
+    pub(super) geometry: Vec<u32>,
+    pub(super) sh: Vec<u32>,
+}
+
+impl Packed {
+    /// The splats of `meta` at an SH degree.
+    fn of(meta: &Meta, files: &[&[u8]], degree: u32) -> Result<Self, Refusal> {
+        let mut packed = Self::default();
+        packed.geometry.reserve_exact(meta.count * GEOMETRY_WORDS);
+        packed.sh.reserve_exact(meta.count * sh_words(degree));
+        meta.splats(files, &mut |splat| {
+            push_geometry(splat, &mut packed.geometry);
+            push_sh(splat, degree, &mut packed.sh);
+        })?;
+        Ok(packed)
+    }
+
+    /// A copy of some of them: geometry and harmonics.
+    pub(super) fn part(&self, degree: u32, first: u32, count: u32) -> [Vec<u32>; 2] {
+        [(&self.geometry, GEOMETRY_WORDS), (&self.sh, sh_words(degree))].map(|(words, of_one)| {
+            let [first, count] = [first, count].map(|n| n as usize * of_one);
+            words.get(first..first + count).unwrap_or_default().to_vec()
+        })
+    }
+}
+
+fn sh_words(degree: u32) -> usize {
+    Layout::new(0, degree).sh_texels() * 4
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Absent,
+    Coming(Meta),
+    Held(Packed),
+    /// Given up for now.
+    Lost,
+}
+
+/// A chunk.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    state: State,
+    /// Splats that leaves name.
+    pub(super) needed: u32,
+    /// When it was used last.
+    pub(super) used: u64,
+}
+
+impl Chunk {
+    pub(super) fn needs(&mut self, run: &Run) {
+        self.needed = self.needed.max(run.offset + run.count);
+    }
+
+    pub(super) fn is_absent(&self) -> bool {
+        matches!(self.state, State::Absent)
+    }
+
+    pub(super) fn is_coming(&self) -> bool {
+        matches!(self.state, State::Coming(_))
+    }
+
+    pub(super) fn is_lost(&self) -> bool {
+        matches!(self.state, State::Lost)
+    }
+
+    pub(super) fn packed(&self) -> Option<&Packed> {
+        match &self.state {
+            State::Held(packed) => Some(packed),
+            _ => None,
+        }
+    }
+
+    /// Splats that are unpacked here.
+    pub(super) fn held(&self) -> usize {
+        self.packed().map_or(0, |packed| packed.geometry.len() / GEOMETRY_WORDS)
+    }
+
+    pub(super) fn ask(&mut self) {
+        self.state = State::Coming(Meta::default());
+    }
+
+    pub(super) fn lose(&mut self) {
+        self.state = State::Lost;
+    }
+
+    /// Lets go of what is unpacked, or has what was lost asked for again.
+    pub(super) fn forget(&mut self) {
+        self.state = State::Absent;
+    }
+
+    /// Takes its description, which lies at `path`: the paths of its images.
+    pub(super) fn describe(&mut self, meta: Meta, path: &str) -> Result<Vec<String>, Refusal> {
+        if meta.count < self.needed as usize {
+            return Err(format!(
+                "it holds {} splats, and leaves name {}",
+                meta.count, self.needed
+            ));
+        }
+        let folder = path
+            .strip_suffix(META)
+            .ok_or_else(|| format!("chunks whose description is not called {META} are not read"))?;
+        let paths = meta
+            .files
+            .iter()
+            .map(|name| format!("{folder}{}", encode(name)))
+            .collect();
+        self.state = State::Coming(meta);
+        Ok(paths)
+    }
+
+    /// Takes its images.
+    pub(super) fn come(&mut self, files: &[&[u8]], degree: u32) -> Result<(), Refusal> {
+        if let State::Coming(meta) = &self.state {
+            let packed = Packed::of(meta, files, degree)?;
+            self.state = State::Held(packed);
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn hold(&mut self, packed: Packed) {
+        self.state = State::Held(packed);
+    }
+}

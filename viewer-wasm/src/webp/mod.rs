@@ -1,0 +1,237 @@
+//! Lossless WebP images, read to the exact pixels.
+//!
+//! Written from the bitstream's specification (RFC 9649). A browser would decode them too, but hands pixels out through a
+//! canvas, which multiplies colours by alpha, or a round trip through the graphics device; here they are bytes that tests
+//! compare. Refuses lossy images and more pixels than it was told to expect.
+
+mod prefix;
+mod transform;
+
+use crate::ply::Refusal;
+use prefix::{Bits, Code, damaged};
+use transform::{Transform, add};
+
+/// Pixels, row after row: alpha, red, green and blue from the highest byte down.
+pub(crate) type Pixels = Vec<u32>;
+
+/// Literals and lengths in the first code of a group; colours of the cache follow.
+const GREENS: usize = 256 + 24;
+/// Distances that name a neighbour instead of a number of pixels.
+const NEIGHBOURS: usize = 120;
+
+/// An image.
+pub(crate) struct Image {
+    pub(crate) width: usize,
+    pub(crate) pixels: Pixels,
+}
+
+/// Red, green, blue and alpha.
+pub(crate) fn channels(pixel: u32) -> [u8; 4] {
+    let [blue, green, red, alpha] = pixel.to_le_bytes();
+    [red, green, blue, alpha]
+}
+
+fn of_channels([red, green, blue, alpha]: [u8; 4]) -> u32 {
+    u32::from_le_bytes([blue, green, red, alpha])
+}
+
+/// Reads a file of at most `most` pixels.
+pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Refusal> {
+    let data = lossless(file)?;
+    let mut bits = Bits::new(data);
+    let mark = bits.take(8);
+    let (width, height) = (bits.take(14) + 1, bits.take(14) + 1);
+    let has_alpha = bits.flag();
+    if mark != 0x2f || bits.take(3) != 0 || bits.is_over() {
+        return Err(damaged());
+    }
+    if width * height > most {
+        return Err(format!(
+            "an image in it has {width} x {height} pixels, and at most {most} belong there"
+        ));
+    }
+    let mut transforms = Vec::new();
+    let mut coded_width = width;
+    while bits.flag() {
+        let transform = match bits.take(2) {
+            kind @ (0 | 1) => {
+                let side = bits.take(3) as u32 + 2;
+                let of = |length: usize| length.div_ceil(1 << side);
+                let data = image(&mut bits, of(coded_width), of(height), false)?;
+                match kind {
+                    0 => Transform::Predict {
+                        bits: side,
+                        modes: data,
+                    },
+                    _ => Transform::Colour {
+                        bits: side,
+                        factors: data,
+                    },
+                }
+            }
+            2 => Transform::Green,
+            _ => {
+                let count = bits.take(8) + 1;
+                // Each colour is told by its difference from the one before.
+                let mut colours = image(&mut bits, count, 1, false)?;
+                for at in 1..count {
+                    colours[at] = add(colours[at], colours[at - 1]);
+                }
+                let shift = match count {
+                    ..=2 => 3,
+                    3..=4 => 2,
+                    5..=16 => 1,
+                    _ => 0,
+                };
+                let before = coded_width;
+                coded_width = coded_width.div_ceil(1 << shift);
+                transforms.push((Transform::Palette { shift, colours }, before));
+                continue;
+            }
+        };
+        transforms.push((transform, coded_width));
+        // Each kind comes once; a file that says otherwise would never end.
+        if transforms.len() > 4 {
+            return Err(damaged());
+        }
+    }
+    let mut pixels = image(&mut bits, coded_width, height, true)?;
+    if bits.is_over() {
+        return Err(damaged());
+    }
+    for (transform, width) in transforms.iter().rev() {
+        pixels = transform.undo(pixels, *width);
+    }
+    if !has_alpha {
+        pixels.iter_mut().for_each(|pixel| *pixel |= 0xff00_0000);
+    }
+    Ok(Image { width, pixels })
+}
+
+/// The lossless image in the container.
+fn lossless(file: &[u8]) -> Result<&[u8], Refusal> {
+    if !(file.starts_with(b"RIFF") && file.get(8..12) == Some(b"WEBP")) {
+        return Err("a file in it is no WebP image".to_owned());
+    }
+    let mut at = 12;
+    while let Some((head, rest)) = file.get(at..).and_then(<[u8]>::split_first_chunk::<8>) {
+        let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+        match &head[..4] {
+            b"VP8L" => return rest.get(..length).ok_or_else(damaged),
+            b"VP8 " | b"ANIM" => {
+                return Err("an image in it is not lossless, so its values are not those that were written".to_owned());
+            }
+            _ => at = at.saturating_add(8).saturating_add(length.next_multiple_of(2)),
+        }
+    }
+    Err(damaged())
+}
+
+/// Colours seen lately, by a hash of them.
+struct Cache {
+    shift: u32,
+    colours: Pixels,
+}
+
+impl Cache {
+    fn of(&self, pixel: u32) -> usize {
+        (pixel.wrapping_mul(0x1e35_a7bd) >> self.shift) as usize
+    }
+}
+
+/// Reads pixels that are coded; only the `main` image may have other codes in each part of it.
+fn image(bits: &mut Bits<'_>, width: usize, height: usize, main: bool) -> Result<Pixels, Refusal> {
+    let mut cache = None;
+    if bits.flag() {
+        let n = bits.take(4) as u32;
+        if !(1..=11).contains(&n) {
+            return Err(damaged());
+        }
+        cache = Some(Cache {
+            shift: 32 - n,
+            colours: vec![0; 1 << n],
+        });
+    }
+    let n_cached = cache.as_ref().map_or(0, |cache| cache.colours.len());
+    let mut parts = None;
+    let mut n_groups = 1;
+    if main && bits.flag() {
+        let side = bits.take(3) as u32 + 2;
+        let columns = width.div_ceil(1 << side);
+        let chosen = image(bits, columns, height.div_ceil(1 << side), false)?;
+        n_groups = 1 + chosen.iter().map(|pixel| pixel >> 8 & 0xffff).max().unwrap_or(0) as usize;
+        parts = Some((side, columns, chosen));
+    }
+    let mut groups = Vec::new();
+    for _ in 0..n_groups {
+        let mut codes = Vec::new();
+        for n_symbols in [GREENS + n_cached, 256, 256, 256, 40] {
+            codes.push(Code::read(bits, n_symbols)?);
+        }
+        groups.push(codes);
+    }
+    let neighbours = neighbours(width);
+    let n_pixels = width * height;
+    let mut pixels = Vec::with_capacity(n_pixels);
+    while pixels.len() < n_pixels && !bits.is_over() {
+        let place = pixels.len();
+        let group = parts.as_ref().map_or(0, |(side, columns, chosen)| {
+            let part = ((place / width) >> side) * columns + ((place % width) >> side);
+            (chosen[part] >> 8 & 0xffff) as usize
+        });
+        let [greens, reds, blues, alphas, distances] = groups[group].as_slice() else {
+            return Err(damaged());
+        };
+        let symbol = greens.next(bits);
+        if let Some(cached) = symbol.checked_sub(GREENS) {
+            let colour = cache.as_ref().and_then(|cache| cache.colours.get(cached));
+            pixels.push(*colour.ok_or_else(damaged)?);
+        } else if let Some(length) = symbol.checked_sub(256) {
+            let length = number(bits, length).min(n_pixels - place);
+            let symbol = distances.next(bits);
+            let distance = match number(bits, symbol) {
+                near @ 1..=NEIGHBOURS => neighbours[near - 1],
+                far => far - NEIGHBOURS,
+            };
+            let from = place.checked_sub(distance).ok_or_else(damaged)?;
+            for at in from..from + length {
+                pixels.push(pixels[at]);
+            }
+        } else {
+            let [red, blue, alpha] = [reds, blues, alphas].map(|code| code.next(bits) as u8);
+            pixels.push(of_channels([red, symbol as u8, blue, alpha]));
+        }
+        if let Some(cache) = &mut cache {
+            for pixel in &pixels[place..] {
+                let at = cache.of(*pixel);
+                cache.colours[at] = *pixel;
+            }
+        }
+    }
+    if bits.is_over() {
+        return Err(damaged());
+    }
+    Ok(pixels)
+}
+
+/// A length or a distance: the symbol tells its highest bits, and how many follow.
+fn number(bits: &mut Bits<'_>, symbol: usize) -> usize {
+    if symbol < 4 {
+        return symbol + 1;
+    }
+    let n = (symbol as u32 - 2) >> 1;
+    ((2 + (symbol & 1)) << n) + bits.take(n) + 1
+}
+
+/// How many pixels back each of the neighbours lies, the nearest first.
+fn neighbours(width: usize) -> Vec<usize> {
+    let above = (0..8_i32).flat_map(|y| (-7..=8_i32).map(move |x| (x, y)));
+    let before = above.filter(|(x, y)| *y > 0 || *x > 0);
+    let ranked = |(x, y): &(i32, i32)| f64::from(((x * x + y * y) << 5) + 2 * x.abs() + i32::from(*x < 0));
+    let near = crate::order::rising(before.collect(), ranked);
+    let back = |(x, y): (i32, i32)| (y * width as i32 + x).max(1) as usize;
+    near.into_iter().map(back).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Bits of a lossless image, and the prefix codes that are told in them.
+
+use crate::ply::Refusal;
+
+/// Longest code word.
+const MOST_BITS: usize = 15;
+/// Words up to this length are looked up in one step.
+const QUICK_BITS: u32 = 9;
+/// Order in which the lengths of the code of lengths come.
+const LENGTH_ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// Bits, the lowest of a byte first. Behind the end there are zeros, and [`Bits::is_over`] says so.
+pub(super) struct Bits<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    held: u64,
+    n_held: u32,
+}
+
+impl<'a> Bits<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            held: 0,
+            n_held: 0,
+        }
+    }
+
+    /// Has at least 32 bits at hand.
+    fn fill(&mut self) {
+        while self.n_held <= 32 {
+            let byte = self.bytes.get(self.at).copied().unwrap_or(0);
+            self.held |= u64::from(byte) << self.n_held;
+            self.n_held += 8;
+            self.at += 1;
+        }
+    }
+
+    fn skip(&mut self, n: u32) {
+        self.held >>= n;
+        self.n_held -= n;
+    }
+
+    /// The next `n` bits, at most 24.
+    pub(super) fn take(&mut self, n: u32) -> usize {
+        self.fill();
+        let value = self.held & ((1 << n) - 1);
+        self.skip(n);
+        value as usize
+    }
+
+    pub(super) fn flag(&mut self) -> bool {
+        self.take(1) == 1
+    }
+
+    /// Whether more was taken than there is.
+    pub(super) fn is_over(&self) -> bool {
+        self.at > self.bytes.len() + self.n_held as usize / 8
+    }
+}
+
+/// A prefix code.
+pub(super) struct Code {
+    /// By the next bits: symbol, and the length of its word below; 0 for words that are longer than the table knows.
+    quick: Vec<u16>,
+    /// Words of each length, and the symbols by rising word.
+    counts: [u16; MOST_BITS + 1],
+    symbols: Vec<u16>,
+}
+
+impl Code {
+    /// Reads a code of `n_symbols`.
+    pub(super) fn read(bits: &mut Bits<'_>, n_symbols: usize) -> Result<Self, Refusal> {
+        let mut lengths = vec![0; n_symbols];
+        if bits.flag() {
+            // One symbol or two.
+            let two = bits.flag();
+            let first = if bits.flag() { 8 } else { 1 };
+            let mut symbols = vec![bits.take(first)];
+            if two {
+                symbols.push(bits.take(8));
+            }
+            for symbol in symbols {
+                *lengths.get_mut(symbol).ok_or_else(damaged)? = 1;
+            }
+            return Self::new(&lengths);
+        }
+        let mut of_lengths = [0; 19];
+        let n = 4 + bits.take(4);
+        for place in LENGTH_ORDER.into_iter().take(n) {
+            of_lengths[place] = bits.take(3) as u8;
+        }
+        let code = Self::new(&of_lengths)?;
+        let mut left = n_symbols;
+        if bits.flag() {
+            let n = 2 + 2 * bits.take(3) as u32;
+            left = 2 + bits.take(n);
+        }
+        let (mut at, mut before) = (0, 8);
+        while at < n_symbols && left > 0 {
+            left -= 1;
+            let (length, n) = match code.next(bits) {
+                length @ 0..16 => {
+                    if length > 0 {
+                        before = length as u8;
+                    }
+                    (length as u8, 1)
+                }
+                16 => (before, 3 + bits.take(2)),
+                17 => (0, 3 + bits.take(3)),
+                _ => (0, 11 + bits.take(7)),
+            };
+            lengths.get_mut(at..at + n).ok_or_else(damaged)?.fill(length);
+            at += n;
+        }
+        if bits.is_over() {
+            return Err(damaged());
+        }
+        Self::new(&lengths)
+    }
+
+    /// The code whose words have these lengths, 0 for symbols without one. A lone symbol's word has no bits.
+    fn new(lengths: &[u8]) -> Result<Self, Refusal> {
+        let mut counts = [0_u16; MOST_BITS + 1];
+        for length in lengths {
+            counts[usize::from(*length)] += 1;
+        }
+        counts[0] = 0;
+        let mut symbols = Vec::new();
+        for length in 1..=MOST_BITS as u8 {
+            symbols.extend(
+                (0_u16..)
+                    .zip(lengths)
+                    .filter(|(_, own)| **own == length)
+                    .map(|(symbol, _)| symbol),
+            );
+        }
+        if let [only] = symbols[..] {
+            return Ok(Self {
+                quick: vec![only << 4],
+                counts: [0; MOST_BITS + 1],
+                symbols: Vec::new(),
+            });
+        }
+        // Every row of bits has to be a word.
+        let taken = |length: usize| usize::from(counts[length]) << (MOST_BITS - length);
+        if (1..=MOST_BITS).map(taken).sum::<usize>() != 1 << MOST_BITS {
+            return Err(damaged());
+        }
+        let longest = (1..=MOST_BITS).rev().find(|length| counts[*length] > 0).unwrap_or(1) as u32;
+        let mut quick = vec![0; 1 << longest.min(QUICK_BITS)];
+        let (mut word, mut at) = (0_u32, 0);
+        for length in 1..=quick.len().ilog2() {
+            for _ in 0..counts[length as usize] {
+                let first = word.reverse_bits() >> (32 - length);
+                let entry = symbols[at] << 4 | length as u16;
+                quick
+                    .iter_mut()
+                    .skip(first as usize)
+                    .step_by(1 << length)
+                    .for_each(|place| *place = entry);
+                word += 1;
+                at += 1;
+            }
+            word <<= 1;
+        }
+        Ok(Self { quick, counts, symbols })
+    }
+
+    /// The next symbol.
+    pub(super) fn next(&self, bits: &mut Bits<'_>) -> usize {
+        bits.fill();
+        let entry = self.quick[bits.held as usize & (self.quick.len() - 1)];
+        if entry & 15 > 0 || self.symbols.is_empty() {
+            bits.skip(u32::from(entry & 15));
+            return usize::from(entry >> 4);
+        }
+        // A long word: bit by bit, past the words of each length.
+        let (mut word, mut first, mut at) = (0, 0, 0);
+        for (length, count) in (1..).zip(&self.counts[1..]) {
+            let count = usize::from(*count);
+            word |= (bits.held >> (length - 1) & 1) as usize;
+            if word < first + count {
+                bits.skip(length);
+                return usize::from(self.symbols[at + word - first]);
+            }
+            at += count;
+            first = (first + count) << 1;
+            word <<= 1;
+        }
+        0
+    }
+}
+
+/// Says that an image is damaged.
+pub(super) fn damaged() -> Refusal {
+    "an image in it is damaged".to_owned()
+}
