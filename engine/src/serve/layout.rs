@@ -72,8 +72,16 @@ pub(super) fn media_type(name: &str) -> &'static str {
         Some("json" | "jsonl") => "application/json",
         Some("yaml") => "text/plain; charset=utf-8",
         Some("png") => "image/png",
+        Some("webp") => "image/webp",
         _ => "application/octet-stream",
     }
+}
+
+/// Whether a file is written once, or replaced as a whole, and large enough to be worth keeping: models, and images of them.
+/// Records grow while they are read, and are sent anew.
+pub(super) fn may_be_kept(name: &str) -> bool {
+    let kept = ["ply", "spz", "sog", "glb", "webp", "png"];
+    kept.iter().any(|extension| has_extension(name, extension))
 }
 
 #[cfg(test)]
