@@ -1,11 +1,10 @@
 //! Streamed SOG: `lod-meta.json`, a tree of boxes whose leaves name runs of Gaussians in chunks, one run for each level.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use super::levels::{Cloud, Node, Tree, reduce};
+use super::levels::{Cloud, Node, Tree, each_leaf};
 use super::meta::Asset;
 use super::read::read_files;
 use super::write::write_files;
@@ -15,9 +14,7 @@ use super::{Error, Get, META, Model, Put, Splats};
 pub const INDEX: &str = "lod-meta.json";
 /// Version of the format.
 const VERSION: u32 = 1;
-/// Gaussians of a leaf at level 0, at most,
-pub(crate) const LEAF: usize = 1 << 14;
-/// and those of a chunk.
+/// Gaussians of a chunk, at most.
 const CHUNK: usize = 1 << 17;
 /// Levels are halved until so few Gaussians are left, within these numbers of levels.
 const LAST_LEVEL: usize = 1 << 17;
@@ -80,16 +77,8 @@ impl Bound {
     }
 
     fn of(cloud: &Cloud) -> Self {
-        let mut bound = Self::EMPTY;
-        for index in 0..cloud.len() {
-            let mean = cloud.means[index];
-            let reach = cloud.reach(index).map(|deviation| (REACH * deviation) as f32);
-            bound.add(&Self {
-                min: std::array::from_fn(|axis| mean[axis] - reach[axis]),
-                max: std::array::from_fn(|axis| mean[axis] + reach[axis]),
-            });
-        }
-        bound
+        let [min, max] = cloud.bounds(REACH);
+        Self { min, max }
     }
 }
 
@@ -127,19 +116,18 @@ impl Level {
 
 /// Writes chunks and, last, the description, and gives the number of Gaussians of each level.
 ///
-/// `gather` gives a leaf's Gaussians by their numbers. Memory is that of the tree, a chunk a level, and a leaf a core.
+/// `gather` gives a leaf's Gaussians by its number. Memory is that of the tree, a chunk a level, and a leaf a core.
 ///
 /// # Errors
 /// Those of `gather` and `put`.
 pub fn write_streamed(
-    centres: &[[f32; 3]],
+    tree: &Tree,
     sh_degree: u32,
     antialiased: bool,
-    gather: &mut dyn FnMut(&[u32]) -> Result<Cloud, Error>,
+    gather: &mut dyn FnMut(usize) -> Result<Cloud, Error>,
     put: &mut Put<'_>,
 ) -> Result<Vec<u64>, Error> {
-    let tree = Tree::new(centres, LEAF);
-    let n_levels = n_levels(centres.len());
+    let n_levels = n_levels(tree.len());
     let mut filenames = Vec::new();
     let mut levels: Vec<Level> = (0..n_levels)
         .map(|number| Level {
@@ -151,35 +139,30 @@ pub fn write_streamed(
         .collect();
     let mut leaves = Vec::with_capacity(tree.n_leaves());
     let mut counts = vec![0_u64; n_levels];
-    let at_once = thread::available_parallelism().map_or(1, |n| n.get());
-    for first in (0..tree.n_leaves()).step_by(at_once) {
-        let clouds = (first..tree.n_leaves().min(first + at_once))
-            .map(|leaf| gather(tree.members(leaf)).map(|cloud| cloud.in_morton_order()))
-            .collect::<Result<Vec<Cloud>, Error>>()?;
-        for halved in halve_all(clouds, n_levels) {
-            let mut bound = Bound::EMPTY;
-            let mut lods = BTreeMap::new();
-            for (level, cloud) in levels.iter_mut().zip(&halved) {
-                bound.add(&Bound::of(cloud));
-                if level.pending.len() + cloud.len() > CHUNK {
-                    level.flush(antialiased, put)?;
-                }
-                if level.pending.is_empty() {
-                    level.file = filenames.len();
-                    filenames.push(format!("{}_{}/{META}", level.number, level.n_chunks));
-                }
-                let run = Run {
-                    file: level.file,
-                    offset: level.pending.len(),
-                    count: cloud.len(),
-                };
-                lods.insert(level.number as u32, run);
-                counts[level.number] += cloud.len() as u64;
-                level.pending.append(cloud);
+    each_leaf(tree, n_levels, gather, &mut |_, halved| {
+        let mut bound = Bound::EMPTY;
+        let mut lods = BTreeMap::new();
+        for (level, cloud) in levels.iter_mut().zip(&halved) {
+            bound.add(&Bound::of(cloud));
+            if level.pending.len() + cloud.len() > CHUNK {
+                level.flush(antialiased, put)?;
             }
-            leaves.push((bound, lods));
+            if level.pending.is_empty() {
+                level.file = filenames.len();
+                filenames.push(format!("{}_{}/{META}", level.number, level.n_chunks));
+            }
+            let run = Run {
+                file: level.file,
+                offset: level.pending.len(),
+                count: cloud.len(),
+            };
+            lods.insert(level.number as u32, run);
+            counts[level.number] += cloud.len() as u64;
+            level.pending.append(cloud);
         }
-    }
+        leaves.push((bound, lods));
+        Ok(())
+    })?;
     for level in &mut levels {
         level.flush(antialiased, put)?;
     }
@@ -198,26 +181,6 @@ pub fn write_streamed(
     let text = serde_json::to_vec(&index).map_err(|e| Error::Io(e.into()))?;
     put(INDEX, &text)?;
     Ok(counts)
-}
-
-/// Every leaf with its levels, finest first, by a thread a leaf.
-fn halve_all(leaves: Vec<Cloud>, n_levels: usize) -> Vec<Vec<Cloud>> {
-    let halved = |finest: Cloud| {
-        let mut levels = vec![finest];
-        for level in 1..n_levels {
-            let most = levels[0].len() >> level;
-            let coarser = reduce(&levels[level - 1], most);
-            levels.push(coarser);
-        }
-        levels
-    };
-    let mut all: Vec<Vec<Cloud>> = vec![Vec::new(); leaves.len()];
-    thread::scope(|scope| {
-        for (cloud, place) in leaves.into_iter().zip(&mut all) {
-            scope.spawn(move || *place = halved(cloud));
-        }
-    });
-    all
 }
 
 fn part(node: &Node, leaves: &mut [(Bound, BTreeMap<u32, Run>)]) -> Part {
@@ -327,18 +290,21 @@ pub fn read_streamed(text: &[u8], get: &mut Get<'_>) -> Result<Model, Error> {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::super::levels::LEAF;
     use super::super::tests::Random;
     use super::*;
 
     fn written(splats: &dyn Splats) -> (BTreeMap<String, Vec<u8>>, Vec<u64>) {
         let mut files = BTreeMap::new();
         let centres: Vec<[f32; 3]> = (0..splats.len()).map(|index| splats.mean(index)).collect();
-        let mut gather = |members: &[u32]| {
+        let tree = Tree::new(&centres, LEAF);
+        let mut gather = |leaf: usize| {
             let mut cloud = Cloud::new(splats.sh_degree());
+            let members = tree.members(leaf);
             members.iter().for_each(|&member| cloud.push(splats, member as usize));
             Ok(cloud)
         };
-        let counts = write_streamed(&centres, splats.sh_degree(), true, &mut gather, &mut |name, bytes| {
+        let counts = write_streamed(&tree, splats.sh_degree(), true, &mut gather, &mut |name, bytes| {
             files.insert(name.to_owned(), bytes.to_vec());
             Ok(())
         });

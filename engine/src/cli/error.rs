@@ -232,8 +232,8 @@ impl UsageError {
             Self::Fault(error) => error.hint(),
             Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
             Self::NoFormat { .. } => Some(
-                "`--format` is ply, compressed-ply, spz, sog, streamed-sog or glb; or give `-o` a name that ends in .ply, \
-                 .compressed.ply, .spz, .sog, .streamed-sog or .glb"
+                "`--format` is ply, compressed-ply, spz, sog, streamed-sog, 3d-tiles or glb; or give `-o` a name that \
+                 ends in .ply, .compressed.ply, .spz, .sog, .streamed-sog, .3d-tiles or .glb"
                     .to_owned(),
             ),
             Self::OtherEnding { .. } => {

@@ -153,7 +153,7 @@ impl Failure for ExportError {
 impl Failure for DeliveryError {
     fn exit(&self) -> Exit {
         match self {
-            Self::NoGaussians => Exit::Data,
+            Self::NoGaussians | Self::Read(_) => Exit::Data,
             Self::OutsideCrop { .. } | Self::TooLarge { .. } | Self::Sog { .. } => Exit::Usage,
             Self::Exists { .. } => Exit::Output,
             Self::Write(error) => error.exit(),
@@ -162,6 +162,7 @@ impl Failure for DeliveryError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Exists { .. } => Some("`-o FOLDER` writes elsewhere".to_owned()),
+            Self::Read(_) => None,
             Self::NoGaussians => Some("`kiln inspect FILE` shows what it holds".to_owned()),
             Self::OutsideCrop { .. } => {
                 Some("`--crop` takes the smallest x,y,z and the largest, in the scene's coordinates".to_owned())

@@ -8,7 +8,7 @@ use super::named::is_of_triangles;
 use super::request::Export;
 use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
-use crate::export::{Chosen, Format, deliver, read_model};
+use crate::export::{Chosen, Delivered, Format, PlyParts, deliver, deliver_levels, read_model};
 use crate::run::RunError;
 
 /// Writes the file and prints its path to `out`.
@@ -39,9 +39,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         let shown = output.display().to_string();
         return Err(boxed(UsageError::OverTheModel { shown }));
     }
-    let (model, comments) = read_model(model_path).map_err(|e| boxed(RunError::from(e)))?;
-    let chosen = Chosen::new(&model, &request.subset).map_err(boxed)?;
-    let delivered = deliver(&output, chosen, request.format, comments).map_err(boxed)?;
+    let (delivered, all) = delivered(model_path, &output, request)?;
     writeln!(out, "{}", output.display()).map_err(|error| boxed(unprinted(error)))?;
     // Messages are for people; the file is written whether anybody reads them or not.
     let mut messages = io::stderr();
@@ -51,7 +49,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
             messages,
             "{} of {} Gaussians of {}, SH degree {}, {:.1} MB",
             delivered.gaussians,
-            model.len(),
+            all,
             model_path.display(),
             delivered.sh_degree,
             bytes as f64 / 1e6
@@ -69,6 +67,23 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         );
     }
     Ok(Exit::Ok)
+}
+
+/// Writes the output, and gives what was written and how many Gaussians the model has.
+fn delivered(model: &Path, output: &Path, request: &Export) -> Result<(Delivered, usize), Box<dyn Failure>> {
+    let (format, subset) = (request.format, &request.subset);
+    // the strongest are known only when all have been seen, and other files than PLY are not read in parts
+    if format.has_levels()
+        && subset.max_splats.is_none()
+        && let Ok(mut parts) = PlyParts::open(model)
+    {
+        let delivered = deliver_levels(output, &mut parts, subset, format).map_err(boxed)?;
+        return Ok((delivered, parts.len()));
+    }
+    let (model, comments) = read_model(model).map_err(|e| boxed(RunError::from(e)))?;
+    let chosen = Chosen::new(&model, subset).map_err(boxed)?;
+    let delivered = deliver(output, chosen, format, comments).map_err(boxed)?;
+    Ok((delivered, model.len()))
 }
 
 /// Bytes of a file, or of the files of a folder.

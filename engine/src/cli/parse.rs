@@ -285,6 +285,7 @@ fn export(args: ExportArgs) -> Result<Export, UsageError> {
         FormatName::Glb => Format::Glb,
         FormatName::Sog => Format::Sog,
         FormatName::StreamedSog => Format::StreamedSog,
+        FormatName::Tiles => Format::Tiles,
     });
     let of_name = args.output.as_deref().and_then(Format::of_name);
     if let (Some(format), Some(other), Some(output)) = (named, of_name, &args.output)

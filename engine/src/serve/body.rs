@@ -11,6 +11,7 @@ use hyper::body::{Frame, SizeHint};
 use tokio::io::{AsyncRead as _, ReadBuf};
 
 use super::range::{Part, part};
+use super::validator::entity_tag;
 
 /// Bytes read at once; one answer holds no more than this.
 const PIECE_BYTES: usize = 1 << 18;
@@ -21,27 +22,37 @@ pub(super) struct Opened {
     file: File,
     /// Bytes of the file when it was opened. It may grow meanwhile; what came later is left to the next request.
     pub(super) length: u64,
+    /// What tells this state of it from others.
+    pub(super) tag: Option<String>,
     /// What of it was asked for.
     pub(super) part: Part,
 }
 
 impl Opened {
-    /// Opens the file and moves to the first byte that `range` asks for. Blocks.
+    /// Opens the file and moves to the first byte that `range` asks for, unless that holds for another state of the file than
+    /// `of` names (`If-Range`). Blocks.
     ///
     /// # Errors
     /// When the file cannot be read, or is none.
-    pub(super) fn open(path: &Path, range: Option<&str>) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, range: Option<&str>, of: Option<&str>) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(io::ErrorKind::NotFound.into());
         }
         let length = metadata.len();
+        let tag = entity_tag(&metadata);
+        let range = range.filter(|_| of.is_none_or(|of| Some(of) == tag.as_deref()));
         let part = range.map_or(Part::Whole, |range| part(range, length));
         if let Part::Bytes { start, .. } = part {
             file.seek(SeekFrom::Start(start))?;
         }
-        Ok(Self { file, length, part })
+        Ok(Self {
+            file,
+            length,
+            tag,
+            part,
+        })
     }
 
     /// Bytes of the body.

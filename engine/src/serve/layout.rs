@@ -77,6 +77,13 @@ pub(super) fn media_type(name: &str) -> &'static str {
     }
 }
 
+/// Whether a file is written once, or replaced as a whole, and large enough to be worth keeping: models, and images of them.
+/// Records grow while they are read, and are sent anew.
+pub(super) fn may_be_kept(name: &str) -> bool {
+    let kept = ["ply", "spz", "sog", "glb", "webp", "png"];
+    kept.iter().any(|extension| has_extension(name, extension))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,7 @@ mod root;
 mod segments;
 mod server;
 mod token;
+mod validator;
 
 pub use address::{Listen, listens_beyond};
 pub use error::ServeError;

@@ -9,7 +9,8 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCEPT_ENCODING, ACCEPT_RANGES, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE,
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, IF_RANGE, RANGE, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, IF_RANGE, RANGE, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use serde_json::Value;
@@ -21,12 +22,13 @@ use super::address::Names;
 use super::assets::{self, Asset};
 use super::body::Opened;
 use super::guard::{self, Refusal};
-use super::layout::media_type;
+use super::layout::{may_be_kept, media_type};
 use super::projects;
 use super::range::Part;
 use super::root::{Root, Run};
 use super::segments::segments;
 use super::token::Token;
+use super::validator::names;
 use crate::record::run_folder::{is_written_to, record_path};
 
 /// An answer must begin after this time; a disk that sleeps needs some seconds.
@@ -124,18 +126,25 @@ async fn index(site: Arc<Site>, list: fn(&Root) -> Value) -> Result<Response<Bod
 /// A file of a run, or a part of it.
 async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
     let media = media_type(path.last().map_or("", String::as_str));
-    // Without validators, `If-Range` can never hold: the whole file is the answer.
-    let range = guard::only(headers, &RANGE)
-        .flatten()
-        .filter(|_| !headers.contains_key(IF_RANGE));
-    let range = range.map(str::to_owned);
+    let kept = path.last().is_some_and(|name| may_be_kept(name));
+    let text = |name| guard::only(headers, name).flatten().map(str::to_owned);
+    // a header that cannot be read names no state that is known
+    let of = headers
+        .contains_key(IF_RANGE)
+        .then(|| text(&IF_RANGE).unwrap_or_default());
+    let (range, known) = (text(&RANGE), text(&IF_NONE_MATCH));
     let opening = spawn_blocking(move || {
         let inside = path.get(1..)?;
         if let Some(text) = site.root.made(inside) {
             return Some(Err(text));
         }
         let place = site.root.file(inside)?;
-        let opened = Opened::open(&place, range.as_deref()).ok()?;
+        let opened = Opened::open(
+            &place,
+            range.as_deref(),
+            of.as_deref().map(|of| if kept { of } else { "" }),
+        )
+        .ok()?;
         Some(Ok((opened, writer_of(&place))))
     });
     let (opened, writer) = match opening.await.ok().flatten().ok_or(Refusal::Missing)? {
@@ -146,6 +155,15 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
             return Ok(response);
         }
     };
+    let tag = opened.tag.clone().filter(|_| kept);
+    if let (Some(tag), Some(known)) = (&tag, known)
+        && names(&known, tag)
+    {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        validate(&mut response, tag);
+        return Ok(response);
+    }
     let (length, sent, part) = (opened.length, opened.sent(), opened.part);
     let mut response = match part {
         Part::Outside => Response::new(Body::empty()),
@@ -168,11 +186,22 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
     response.headers_mut().insert(CONTENT_LENGTH, sent.into());
     set(&mut response, CONTENT_TYPE, media);
     set(&mut response, ACCEPT_RANGES, "bytes");
-    set(&mut response, CACHE_CONTROL, "no-store");
+    match tag {
+        Some(tag) => validate(&mut response, &tag),
+        None => set(&mut response, CACHE_CONTROL, "no-store"),
+    }
     if let Some(writer) = writer {
         set(&mut response, WRITER, if writer { "1" } else { "0" });
     }
     Ok(response)
+}
+
+/// Lets a browser, and nobody on the way, keep the answer and ask whether it still holds.
+fn validate(response: &mut Response<Body>, tag: &str) {
+    set(response, CACHE_CONTROL, "private, no-cache");
+    if let Ok(tag) = HeaderValue::try_from(tag) {
+        response.headers_mut().insert(ETAG, tag);
+    }
 }
 
 /// Whether a process writes to the run whose index `place` is; `None` for other files, and where nobody can tell.

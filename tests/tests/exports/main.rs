@@ -5,6 +5,7 @@
 
 mod compressed_ply;
 mod glb;
+mod levels;
 mod model;
 mod program;
 mod read_again;

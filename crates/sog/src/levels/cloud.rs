@@ -2,7 +2,7 @@
 
 use super::super::Splats;
 use super::super::splats::rest_values;
-use super::shape::Covariance;
+use super::shape::{Covariance, shadow};
 
 /// Gaussians, with all filters folded in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,8 +71,29 @@ impl Cloud {
         ordered
     }
 
+    /// Standard deviation of the ball that has the mean shadow of a Gaussian.
+    #[must_use]
+    pub fn size(&self, index: usize) -> f64 {
+        let area = shadow(self.log_scales[index].map(|log| f64::from(log).exp()));
+        (area / std::f64::consts::PI).sqrt()
+    }
+
+    /// Smallest and largest coordinates within so many standard deviations of all centres.
+    #[must_use]
+    pub fn bounds(&self, deviations: f64) -> [[f32; 3]; 2] {
+        let mut bounds = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
+        for (index, mean) in self.means.iter().enumerate() {
+            let reach = self.reach(index).map(|deviation| (deviations * deviation) as f32);
+            for axis in 0..3 {
+                bounds[0][axis] = bounds[0][axis].min(mean[axis] - reach[axis]);
+                bounds[1][axis] = bounds[1][axis].max(mean[axis] + reach[axis]);
+            }
+        }
+        bounds
+    }
+
     /// Standard deviations of a Gaussian along the world's axes.
-    pub(crate) fn reach(&self, index: usize) -> [f64; 3] {
+    fn reach(&self, index: usize) -> [f64; 3] {
         let Covariance([xx, _, _, yy, _, zz]) = Covariance::new(self.quats[index], self.log_scales[index]);
         [xx, yy, zz].map(|variance| variance.max(0.0).sqrt())
     }

@@ -4,6 +4,7 @@
 //! leaves go together whichever of them a viewer shows: no Gaussian stands for those of two leaves.
 
 mod cloud;
+mod leaves;
 mod merge;
 mod neighbors;
 mod reduce;
@@ -11,5 +12,6 @@ mod shape;
 mod tree;
 
 pub use cloud::Cloud;
+pub use leaves::{LEAF, each_leaf};
 pub use reduce::reduce;
 pub use tree::{Node, Tree};

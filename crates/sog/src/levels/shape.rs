@@ -35,31 +35,29 @@ impl Covariance {
         Self([x * x, x * y, x * z, y * y, y * z, z * z])
     }
 
-    /// With a variance added in all directions.
-    pub(super) fn widened(mut self, variance: f64) -> Self {
-        for diagonal in [0, 3, 5] {
-            self.0[diagonal] += variance;
+    /// As seen along z, y and x.
+    pub(super) fn views(self) -> [Flat; 3] {
+        let [xx, xy, xz, yy, yz, zz] = self.0;
+        [[xx, xy, yy], [xx, xz, zz], [yy, yz, zz]].map(Flat::new)
+    }
+
+    /// Standard deviations along the principal axes, largest first, by the trigonometric solution; small ones beside large ones
+    /// are not exact.
+    pub(super) fn deviations(self) -> [f64; 3] {
+        let [xx, xy, xz, yy, yz, zz] = self.0;
+        let mean = (xx + yy + zz) / 3.0;
+        let apart = [xx - mean, yy - mean, zz - mean];
+        let off = xy * xy + xz * xz + yz * yz;
+        let size = ((apart.iter().map(|v| v * v).sum::<f64>() + 2.0 * off) / 6.0).sqrt();
+        if size <= 0.0 {
+            return [mean.max(0.0).sqrt(); 3];
         }
-        self
-    }
-
-    pub(super) fn determinant(self) -> f64 {
-        let [xx, xy, xz, yy, yz, zz] = self.0;
-        xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
-    }
-
-    /// `offset` squared, in standard deviations; the determinant is known.
-    pub(super) fn distance(self, [x, y, z]: [f64; 3], determinant: f64) -> f64 {
-        let [xx, xy, xz, yy, yz, zz] = self.0;
-        let square = x * x * (yy * zz - yz * yz)
-            + y * y * (xx * zz - xz * xz)
-            + z * z * (xx * yy - xy * xy)
-            + 2.0 * (x * y * (xz * yz - xy * zz) + x * z * (xy * yz - xz * yy) + y * z * (xy * xz - xx * yz));
-        square / determinant
-    }
-
-    pub(super) fn trace(self) -> f64 {
-        self.0[0] + self.0[3] + self.0[5]
+        let [a, d, f] = apart.map(|v| v / size);
+        let [b, c, e] = [xy / size, xz / size, yz / size];
+        let determinant = a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c);
+        let angle = (0.5 * determinant).clamp(-1.0, 1.0).acos() / 3.0;
+        let third = std::f64::consts::TAU / 3.0;
+        [angle, angle - third, angle + third].map(|angle| (mean + 2.0 * size * angle.cos()).max(0.0).sqrt())
     }
 
     /// Unit quaternion (w, x, y, z) and standard deviations, by Jacobi's method.
@@ -86,6 +84,32 @@ impl Covariance {
             }
         }
         (quaternion(axes), [0, 1, 2].map(|k| m[k][k].max(0.0).sqrt()))
+    }
+}
+
+/// A Gaussian of two dimensions: variances and covariance, and the determinant.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flat {
+    matrix: [f64; 3],
+    determinant: f64,
+}
+
+impl Flat {
+    fn new(matrix: [f64; 3]) -> Self {
+        let [xx, xy, yy] = matrix;
+        Self {
+            matrix,
+            determinant: (xx * yy - xy * xy).max(f64::MIN_POSITIVE),
+        }
+    }
+
+    /// Integral of the product with another one so far away, both with a peak of one.
+    pub(super) fn shared(&self, other: &Self, [x, y]: [f64; 2]) -> f64 {
+        let sum = Self::new(std::array::from_fn(|k| self.matrix[k] + other.matrix[k]));
+        let [xx, xy, yy] = sum.matrix;
+        let square = (yy * x * x - 2.0 * xy * x * y + xx * y * y) / sum.determinant;
+        let size = (self.determinant / sum.determinant).sqrt() * other.determinant.sqrt();
+        std::f64::consts::TAU * size * (-0.5 * square).exp()
     }
 }
 
@@ -166,10 +190,18 @@ mod tests {
             let mut sorted = scales.map(|s| s.ln() as f32);
             sorted.sort_by(f32::total_cmp);
             assert!(sorted.iter().zip([-3.0, -1.0, 0.5]).all(|(a, b)| (a - b).abs() < 1e-5));
-            assert!((covariance.determinant().ln() - 2.0 * (-3.5)).abs() < 1e-5);
+            let quick = covariance.deviations().map(f64::ln);
+            assert!(
+                quick.iter().zip([0.5, -1.0, -3.0]).all(|(a, b)| (a - b).abs() < 1e-3),
+                "{quick:?}"
+            );
         }
         let ball = Covariance::new([1.0, 0.0, 0.0, 0.0], [2.0_f32.ln(); 3]);
-        assert!((ball.distance([2.0, 0.0, 4.0], ball.determinant()) - 5.0).abs() < 1e-5);
+        assert!(ball.deviations().iter().all(|deviation| (deviation - 2.0).abs() < 1e-5));
+        // two of variance 4 at a distance of 2: 2 pi 4 * 4 / 8, times exp(-4 / 16)
+        let [flat, ..] = ball.views();
+        let wanted = std::f64::consts::TAU * 2.0 * (-0.25_f64).exp();
+        assert!((flat.shared(&flat, [0.0, 2.0]) - wanted).abs() < 1e-5);
         assert!((shadow([2.0; 3]) - 4.0 * std::f64::consts::PI).abs() < 1e-9);
     }
 }

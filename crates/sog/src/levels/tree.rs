@@ -32,6 +32,18 @@ impl Tree {
         Self { root, order, starts }
     }
 
+    /// How many Gaussians there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
     /// How many leaves there are: at least one.
     #[must_use]
     pub fn n_leaves(&self) -> usize {

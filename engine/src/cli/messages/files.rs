@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{complete, golden, path, system};
 use crate::config::ConfigError;
-use crate::export::{DeliveryError, ExportError, FileError};
+use crate::export::{DeliveryError, ExportError, FileError, PlyError};
 use crate::record::run_folder::RunFolderError;
 use crate::train::checkpoint::CheckpointError;
 
@@ -39,12 +39,16 @@ fn written_files() {
             path: path("city.sog"),
             what: "the archive would be larger than 4 GiB, which its format cannot name".to_owned(),
         },
+        DeliveryError::Read(PlyError::File {
+            path: path("city.ply"),
+            problem: Box::new(PlyError::NoVertices),
+        }),
         DeliveryError::Write(full()),
     ];
     let more = complete!(
         DeliveryError,
         delivery,
-        [NoGaussians, OutsideCrop, TooLarge, Exists, Sog, Write]
+        [NoGaussians, OutsideCrop, TooLarge, Exists, Sog, Read, Write]
     );
     examples.extend(more);
     let files = vec![

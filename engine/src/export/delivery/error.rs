@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::super::ExportError;
+use super::super::{ExportError, PlyError};
 
 /// Why a model was not handed out.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,9 @@ pub enum DeliveryError {
         /// What it cannot hold.
         what: String,
     },
+    /// A model that is read in parts cannot be read.
+    #[error(transparent)]
+    Read(#[from] PlyError),
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] ExportError),

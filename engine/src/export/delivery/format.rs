@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, spz, streamed};
-use crate::export::{PlyComments, write_atomic};
+use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, spz, streamed, tiles};
+use crate::export::{PlyComments, PlyParts, write_atomic};
 use crate::plugins::{Exporter, Subset};
 
 /// Versions of SPZ that are written.
@@ -56,17 +56,20 @@ pub enum Format {
     Sog,
     /// Levels of detail in chunks of SOG, a folder.
     StreamedSog,
+    /// Levels of detail in GLB files with `KHR_gaussian_splatting`, a folder.
+    Tiles,
 }
 
 impl Format {
     /// One of each, SPZ in its usual version.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Ply,
         Self::CompressedPly,
         Self::Spz(SpzVersion::V3),
         Self::Glb,
         Self::Sog,
         Self::StreamedSog,
+        Self::Tiles,
     ];
 
     /// The word on the command line.
@@ -79,6 +82,7 @@ impl Format {
             Self::Glb => "glb",
             Self::Sog => "sog",
             Self::StreamedSog => "streamed-sog",
+            Self::Tiles => "3d-tiles",
         }
     }
 
@@ -92,7 +96,14 @@ impl Format {
             Self::Glb => "glb",
             Self::Sog => "sog",
             Self::StreamedSog => "streamed-sog",
+            Self::Tiles => "3d-tiles",
         }
+    }
+
+    /// True when it is a folder with levels of detail.
+    #[must_use]
+    pub const fn has_levels(self) -> bool {
+        matches!(self, Self::StreamedSog | Self::Tiles)
     }
 
     /// The format that a file name asks for, if any.
@@ -182,12 +193,38 @@ pub fn deliver(
             morton::sort(&mut chosen);
             sog::write(path, &chosen, comments)?;
         }
-        Format::StreamedSog => levels = streamed::write(path, &chosen, comments)?,
+        Format::StreamedSog => levels = streamed::write(path, &mut Source::Model(&chosen), comments)?,
+        Format::Tiles => levels = tiles::write(path, &mut Source::Model(&chosen), comments)?,
     }
     Ok(Delivered {
         gaussians: chosen.len(),
         sh_degree: chosen.sh_degree(),
         position_step,
+        levels,
+    })
+}
+
+/// Writes a folder with levels of a PLY file, in memory that does not grow by what a Gaussian holds: 20 bytes each; what is read
+/// waits in files inside the hidden folder. [`Subset::max_splats`] is not for it.
+///
+/// # Errors
+/// Those of [`deliver`] and of reading.
+pub fn deliver_levels(
+    path: &Path,
+    parts: &mut PlyParts,
+    subset: &Subset,
+    format: Format,
+) -> Result<Delivered, DeliveryError> {
+    let (comments, sh_degree) = (parts.comments(), subset.sh_degree.unwrap_or(3).min(parts.sh_degree()));
+    let mut source = Source::File(parts, *subset);
+    let levels = match format {
+        Format::Tiles => tiles::write(path, &mut source, comments)?,
+        _ => streamed::write(path, &mut source, comments)?,
+    };
+    Ok(Delivered {
+        gaussians: levels.first().map_or(0, |&count| count as usize),
+        sh_degree,
+        position_step: None,
         levels,
     })
 }
@@ -205,6 +242,7 @@ mod tests {
         assert_eq!(of("x.y.glb"), Some("glb"));
         assert_eq!(of("x.sog"), Some("sog"));
         assert_eq!(of("x.streamed-sog"), Some("streamed-sog"));
+        assert_eq!(of("x.3d-tiles"), Some("3d-tiles"));
         for none in [".spz", "spz", "a.splat", ""] {
             assert_eq!(of(none), None, "{none}");
         }

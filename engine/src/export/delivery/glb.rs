@@ -8,11 +8,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use kiln_sog::Splats;
 use serde_json::{Value, json};
 
-use super::super::{AtomicFile, PlyComments};
+use super::super::{AtomicFile, ExportError, PlyComments};
 use super::quantize::byte;
-use super::{Chosen, DeliveryError, axes};
+use super::{DeliveryError, axes};
 use crate::twins::sh::SH_C0;
 
 /// The extension.
@@ -75,22 +76,21 @@ impl Attribute {
     }
 
     /// Writes the values of a Gaussian.
-    fn write(self, chosen: &Chosen<'_>, index: usize, out: &mut impl Write) -> io::Result<()> {
+    fn write(self, splats: &dyn Splats, index: usize, out: &mut impl Write) -> io::Result<()> {
         let vector = match self {
-            Self::Position => axes::point(chosen.mean(index)),
+            Self::Position => axes::point(splats.mean(index)),
             Self::Color => {
-                let [r, g, b] = chosen.sh0(index).map(|dc| linear(f64::from(dc) * SH_C0 + 0.5));
-                return out.write_all(&[r, g, b, f64::from(chosen.opacity(index))].map(|share| byte(255.0 * share)));
+                let [r, g, b] = splats.sh0(index).map(|dc| linear(f64::from(dc) * SH_C0 + 0.5));
+                return out.write_all(&[r, g, b, f64::from(splats.opacity(index))].map(|share| byte(255.0 * share)));
             }
-            Self::Rotation => return floats(&axes::rotation(chosen.quat(index)), out),
-            Self::Scale => chosen
-                .fused(index)
-                .log_scales
+            Self::Rotation => return floats(&axes::rotation(splats.quat(index)), out),
+            Self::Scale => splats
+                .log_scales(index)
                 .map(|log| (f64::from(log).exp() as f32).min(f32::MAX)),
-            Self::Opacity => return floats(&[chosen.opacity(index)], out),
-            Self::Sh(_, _, 0) => chosen.sh0(index),
+            Self::Opacity => return floats(&[splats.opacity(index)], out),
+            Self::Sh(_, _, 0) => splats.sh0(index),
             Self::Sh(_, _, place) => {
-                let rest = &chosen.sh_rest(index)[3 * (place - 1)..];
+                let rest = &splats.rest(index)[3 * (place - 1)..];
                 [0, 1, 2].map(|channel| axes::sh_sign(place - 1) * rest[channel])
             }
         };
@@ -111,34 +111,46 @@ fn linear(srgb: f64) -> f64 {
 }
 
 /// Bytes of the binary chunk.
-fn binary_bytes(chosen: &Chosen<'_>) -> u64 {
-    let bytes: usize = Attribute::all(chosen.sh_degree()).iter().map(|a| a.shape().1).sum();
-    bytes as u64 * chosen.len() as u64
+fn binary_bytes(splats: &dyn Splats) -> u64 {
+    let bytes: usize = Attribute::all(splats.sh_degree()).iter().map(|a| a.shape().1).sum();
+    bytes as u64 * splats.len() as u64
 }
 
 /// The text of the file, padded as it is written.
-pub(super) fn document(path: &Path, chosen: &Chosen<'_>, comments: PlyComments) -> Result<Vec<u8>, DeliveryError> {
-    let mut text = gltf(chosen, comments).to_string().into_bytes();
+pub(super) fn document(path: &Path, splats: &dyn Splats, comments: PlyComments) -> Result<Vec<u8>, DeliveryError> {
+    let mut text = gltf(splats, comments).to_string().into_bytes();
     text.resize(text.len().next_multiple_of(4), b' ');
     // Two headers of chunks and that of the file.
-    let bytes = 28 + text.len() as u64 + binary_bytes(chosen);
+    let bytes = 28 + text.len() as u64 + binary_bytes(splats);
     match u32::try_from(bytes) {
         Ok(_) => Ok(text),
         Err(_) => Err(DeliveryError::TooLarge {
             path: path.to_owned(),
-            gaussians: chosen.len(),
+            gaussians: splats.len(),
             bytes,
         }),
     }
 }
 
 /// Writes the file with the text of [`document`].
-pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, text: &[u8]) -> io::Result<()> {
-    let binary = binary_bytes(chosen);
+pub(super) fn write(file: &mut AtomicFile, splats: &dyn Splats, text: &[u8]) -> io::Result<()> {
+    file.reserve(28 + text.len() as u64 + binary_bytes(splats))?;
+    write_to(file, splats, text)
+}
+
+/// The bytes of a file.
+pub(super) fn bytes(path: &Path, splats: &dyn Splats, comments: PlyComments) -> Result<Vec<u8>, DeliveryError> {
+    let text = document(path, splats, comments)?;
+    let mut bytes = Vec::with_capacity(28 + text.len() + binary_bytes(splats) as usize);
+    write_to(&mut bytes, splats, &text).map_err(|e| ExportError::new(path, e))?;
+    Ok(bytes)
+}
+
+fn write_to(file: &mut impl Write, splats: &dyn Splats, text: &[u8]) -> io::Result<()> {
+    let binary = binary_bytes(splats);
     // `document` made sure that all of them fit.
     let word = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let total = 28 + text.len() as u64 + binary;
-    file.reserve(total)?;
     for value in [MAGIC, 2, word(total), word(text.len() as u64), JSON_CHUNK] {
         file.write_all(&value.to_le_bytes())?;
     }
@@ -146,32 +158,44 @@ pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, text: &[u8]) -> 
     for value in [word(binary), BINARY_CHUNK] {
         file.write_all(&value.to_le_bytes())?;
     }
-    for attribute in Attribute::all(chosen.sh_degree()) {
-        for index in 0..chosen.len() {
-            attribute.write(chosen, index, file)?;
+    for attribute in Attribute::all(splats.sh_degree()) {
+        for index in 0..splats.len() {
+            attribute.write(splats, index, file)?;
         }
     }
     Ok(())
 }
 
-fn gltf(chosen: &Chosen<'_>, comments: PlyComments) -> Value {
+/// Smallest and largest coordinates of the centres.
+fn bounds(splats: &dyn Splats) -> [[f32; 3]; 2] {
+    let mut bounds = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
+    for index in 0..splats.len() {
+        for (axis, value) in splats.mean(index).into_iter().enumerate() {
+            bounds[0][axis] = bounds[0][axis].min(value);
+            bounds[1][axis] = bounds[1][axis].max(value);
+        }
+    }
+    bounds
+}
+
+fn gltf(splats: &dyn Splats, comments: PlyComments) -> Value {
     let (mut views, mut accessors) = (Vec::new(), Vec::new());
     let mut attributes = serde_json::Map::new();
     let mut offset = 0;
-    for attribute in Attribute::all(chosen.sh_degree()) {
+    for attribute in Attribute::all(splats.sh_degree()) {
         let (shape, each) = attribute.shape();
-        let bytes = each as u64 * chosen.len() as u64;
+        let bytes = each as u64 * splats.len() as u64;
         let number = accessors.len();
         attributes.insert(attribute.name(), number.into());
         views.push(json!({ "buffer": 0, "byteOffset": offset, "byteLength": bytes, "target": ARRAY_BUFFER }));
         let mut accessor =
-            json!({ "bufferView": number, "componentType": FLOAT, "count": chosen.len(), "type": shape });
+            json!({ "bufferView": number, "componentType": FLOAT, "count": splats.len(), "type": shape });
         if let Attribute::Color = attribute {
             accessor["componentType"] = UNSIGNED_BYTE.into();
             accessor["normalized"] = true.into();
         }
         if let Attribute::Position = attribute {
-            let [low, high] = chosen.bounds().map(axes::point);
+            let [low, high] = bounds(splats).map(axes::point);
             // The turn swaps the ends of two axes.
             accessor["min"] = json!([low[0], high[1], high[2]]);
             accessor["max"] = json!([high[0], low[1], low[2]]);

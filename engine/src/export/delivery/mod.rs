@@ -1,4 +1,4 @@
-//! Model files to hand out: compressed PLY, SPZ, SOG, GLB, and PLY of a part of a model; and models read out of them again.
+//! Model files to hand out: compressed PLY, SPZ, SOG, GLB, folders with levels, and PLY of a part of a model; and models read out of them again.
 //!
 //! Owns the choice of Gaussians ([`Chosen`]) and the layouts of the formats. In every file the 3D filter is folded into
 //! opacity and scale. Promises that memory beside the model stays small, whatever its size: a few words a Gaussian for
@@ -9,19 +9,23 @@ mod chosen;
 mod compressed_ply;
 mod contribution;
 mod error;
+mod folder;
 mod format;
 mod glb;
 mod morton;
+mod partition;
 mod ply;
 mod quantize;
 mod read;
 mod sog;
+mod source;
 mod spz;
 mod streamed;
 mod summary;
+mod tiles;
 
 pub use chosen::Chosen;
 pub use error::DeliveryError;
-pub use format::{Delivered, Format, SpzVersion, deliver};
+pub use format::{Delivered, Format, SpzVersion, deliver, deliver_levels};
 pub use read::read_model;
 pub use summary::{FileError, FileSummary, summarize_file};

@@ -1,0 +1,150 @@
+//! 3D Tiles 1.1: `tileset.json` over a tree of GLB files with `KHR_gaussian_splatting`.
+//!
+//! A tile is a part of the tree of leaves, at the level that leaves it with about as many Gaussians as a leaf has; its two
+//! halves replace it (`REPLACE`) with a level more, down to the leaves with the model itself. Boxes are in the axes of tiles, z
+//! up, and take in all tiles below.
+
+use std::path::Path;
+
+use kiln_sog::levels::{Cloud, Node, each_leaf};
+use kiln_sog::{Error, Splats as _};
+use serde_json::{Value, json};
+
+use super::super::PlyComments;
+use super::glb::EXTENSION;
+use super::source::Source;
+use super::{DeliveryError, folder, glb};
+
+/// Name of the file that describes the tree.
+pub(super) const INDEX: &str = "tileset.json";
+/// Standard deviations that boxes take in.
+const REACH: f64 = 3.0;
+/// Geometric error for the median size of a tile's Gaussians. Viewers show halves where the error covers more than 16 pixels as
+/// a rule: a standard deviation of two then.
+const ERROR: f64 = 8.0;
+
+/// A part of the tree.
+struct Tile {
+    /// Levels below the finest.
+    height: usize,
+    /// Its leaves.
+    leaves: std::ops::Range<usize>,
+    halves: Option<[usize; 2]>,
+    /// What came of its leaves.
+    content: Cloud,
+    uri: String,
+    bounds: [[f32; 3]; 2],
+    error: f64,
+}
+
+/// Writes the folder, and gives the Gaussians of each level, finest first.
+pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments) -> Result<Vec<u64>, DeliveryError> {
+    let tree = source.tree()?;
+    folder::write(path, |files| {
+        let mut leaves = source.leaves(&tree, files.root()).map_err(|error| files.fail(error))?;
+        let mut tiles = Vec::new();
+        let root = add(&tree.root, leaves.sh_degree(), &mut tiles);
+        let n_levels = tiles[root].height + 1;
+        let mut counts = vec![0; n_levels];
+        // both closures may keep an error
+        let files = std::cell::RefCell::new(files);
+        let mut gather = |leaf| leaves.read(leaf).map_err(|error| files.borrow_mut().fail(error));
+        each_leaf(&tree, n_levels, &mut gather, &mut |leaf, levels| {
+            for tile in tiles.iter_mut().filter(|tile| tile.leaves.contains(&leaf)) {
+                tile.content.append(&levels[tile.height]);
+                if tile.leaves.end == leaf + 1 {
+                    counts[tile.height] += tile.content.len() as u64;
+                    finish(tile, path, comments, &mut files.borrow_mut())?;
+                }
+            }
+            Ok(())
+        })?;
+        let text = serde_json::to_vec(&tileset(&mut tiles, root)).map_err(|e| Error::Io(e.into()))?;
+        files.borrow_mut().put(INDEX, &text)?;
+        Ok(counts)
+    })
+}
+
+/// Adds a part of the tree below all that is in it, and gives its place.
+fn add(node: &Node, sh_degree: u32, tiles: &mut Vec<Tile>) -> usize {
+    let (height, leaves, halves) = match node {
+        Node::Leaf(leaf) => (0, *leaf..leaf + 1, None),
+        Node::Halves(both) => {
+            let halves = [&both[0], &both[1]].map(|half| add(half, sh_degree, tiles));
+            let [a, b] = halves.map(|half| &tiles[half]);
+            (1 + a.height.max(b.height), a.leaves.start..b.leaves.end, Some(halves))
+        }
+    };
+    tiles.push(Tile {
+        height,
+        uri: format!("{height}/{}.glb", leaves.start),
+        leaves,
+        halves,
+        content: Cloud::new(sh_degree),
+        bounds: [[0.0; 3]; 2],
+        error: 0.0,
+    });
+    tiles.len() - 1
+}
+
+/// Writes a tile whose leaves have all come.
+fn finish(tile: &mut Tile, path: &Path, comments: PlyComments, files: &mut folder::Files) -> Result<(), Error> {
+    let cloud = std::mem::take(&mut tile.content).in_morton_order();
+    tile.bounds = cloud.bounds(REACH);
+    if tile.halves.is_some() {
+        let mut sizes: Vec<f64> = (0..cloud.len()).map(|index| cloud.size(index)).collect();
+        let middle = sizes.len() / 2;
+        tile.error = ERROR * *sizes.select_nth_unstable_by(middle, f64::total_cmp).1;
+    }
+    let bytes = glb::bytes(&path.join(&tile.uri), &cloud, comments).map_err(|error| files.fail(error))?;
+    files.put(&tile.uri, &bytes)
+}
+
+fn tileset(tiles: &mut [Tile], root: usize) -> Value {
+    // halves come before what they are halves of
+    for at in 0..tiles.len() {
+        let Some(halves) = tiles[at].halves else { continue };
+        for half in halves {
+            let (bounds, error) = (tiles[half].bounds, tiles[half].error);
+            let tile = &mut tiles[at];
+            tile.error = tile.error.max(error);
+            for axis in 0..3 {
+                tile.bounds[0][axis] = tile.bounds[0][axis].min(bounds[0][axis]);
+                tile.bounds[1][axis] = tile.bounds[1][axis].max(bounds[1][axis]);
+            }
+        }
+    }
+    let [low, high] = tiles[root].bounds;
+    let diagonal = (0..3).map(|axis| (f64::from(high[axis]) - f64::from(low[axis])).powi(2));
+    json!({
+        "asset": { "version": "1.1", "generator": concat!("kiln ", env!("CARGO_PKG_VERSION")) },
+        "extensionsUsed": ["3DTILES_content_gltf"],
+        "extensions": { "3DTILES_content_gltf": { "extensionsUsed": [EXTENSION] } },
+        // what is missing when nothing is shown
+        "geometricError": diagonal.sum::<f64>().sqrt(),
+        "root": described(tiles, root),
+    })
+}
+
+fn described(tiles: &[Tile], at: usize) -> Value {
+    let tile = &tiles[at];
+    let [low, high] = tile.bounds.map(|corner| turned(corner.map(f64::from)));
+    let middle: [f64; 3] = std::array::from_fn(|axis| (low[axis] + high[axis]) / 2.0);
+    let half: [f64; 3] = std::array::from_fn(|axis| (high[axis] - low[axis]).abs() / 2.0);
+    let ([x, y, z], [a, b, c]) = (middle, half);
+    let mut value = json!({
+        "boundingVolume": { "box": [x, y, z, a, 0.0, 0.0, 0.0, b, 0.0, 0.0, 0.0, c] },
+        "geometricError": tile.error,
+        "refine": "REPLACE",
+        "content": { "uri": tile.uri },
+    });
+    if let Some(halves) = tile.halves {
+        value["children"] = halves.map(|half| described(tiles, half)).to_vec().into();
+    }
+    value
+}
+
+/// From the scene's axes to those of tiles: viewers turn the y axis of glTF, which is up there, into z.
+fn turned([x, y, z]: [f64; 3]) -> [f64; 3] {
+    [x, z, -y]
+}

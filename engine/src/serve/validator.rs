@@ -1,0 +1,32 @@
+//! Validators: what tells a browser that the file it kept is the one that is there.
+
+use std::fs::Metadata;
+use std::time::UNIX_EPOCH;
+
+/// The entity tag of a file: its length and when it was last written, to the nanosecond. None where the system does not know.
+pub(super) fn entity_tag(metadata: &Metadata) -> Option<String> {
+    let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("\"{:x}-{:x}\"", metadata.len(), written.as_nanos()))
+}
+
+/// Whether an `If-None-Match` header names a tag (RFC 9110, 13.1.2); weak ones count.
+pub(super) fn names(header: &str, tag: &str) -> bool {
+    let same = |found: &str| found == "*" || found.strip_prefix("W/").unwrap_or(found) == tag;
+    header.split(',').map(str::trim).any(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_weak_tags() {
+        let tag = "\"5-a\"";
+        for header in ["\"5-a\"", "W/\"5-a\"", "\"x\", \"5-a\"", "*", " \"5-a\" "] {
+            assert!(names(header, tag), "{header}");
+        }
+        for header in ["", "5-a", "\"5\"", "\"5-ab\"", "w/\"5-a\""] {
+            assert!(!names(header, tag), "{header}");
+        }
+    }
+}
