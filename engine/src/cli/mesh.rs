@@ -47,15 +47,15 @@ pub(super) fn make(
     // What is merged of blocks is Gaussians.
     let of_project = is_project(&model.target, model.iteration);
     if let Some(source) = if of_project { None } else { triangles(&model)? } {
-        let folder = output.unwrap_or_else(|| beside(&model.target));
+        let folder = output.unwrap_or_else(|| beside(&model.target, up));
         return convert(&model, &source, (&folder, up), (dry_run, json), out);
     }
     let opened = open("mesh", &model)?;
     let scene = scene(&opened, &model).map_err(boxed)?;
     let stored = load(&opened, &model)?;
     let folder = output.unwrap_or_else(|| match of_project {
-        true => beside(&opened.location.ply),
-        false => beside(&model.target),
+        true => beside(&opened.location.ply, up),
+        false => beside(&model.target, up),
     });
     let target = (
         opened.location.ply.as_path(),
@@ -227,11 +227,13 @@ fn convert(
 }
 
 /// The folder for what is made of a model: in the run, or beside the file.
-fn beside(target: &Path) -> PathBuf {
-    match target.is_dir() {
-        true => target.join("mesh"),
-        false => target.parent().unwrap_or_else(|| Path::new("")).join("mesh"),
-    }
+fn beside(target: &Path, up: Up) -> PathBuf {
+    let folder = if target.is_dir() { target } else { target.parent().unwrap_or_else(|| Path::new("")) };
+    folder.join(match up {
+        Up::Scene => "mesh",
+        // A mesh in the scene's own axes is not written over by one that `kiln eval` would find turned.
+        Up::Y => "mesh-y-up",
+    })
 }
 
 /// A stage as a line of JSON.

@@ -139,7 +139,7 @@ impl Trainer {
             {
                 self.gpu.run_compiled(self.jobs.need(Job::ClearStall)?)?;
                 let step = self.step_in_bands(slot, flight, turns)?;
-                events.extend(self.stall_events(step.wanted));
+                events = self.stall_events(step.wanted).collect();
                 counters = step.counters;
             }
         }
@@ -232,7 +232,11 @@ impl Trainer {
         let brings_photo = flight.page == self.tensors.resident.pages.len();
         let view = match self.banded_forward(slot, &flight.block, (terms, turns), !brings_photo)? {
             Ok(view) => view,
-            Err(counters) => return Ok(InBands::given_up(counters)),
+            Err(counters) => {
+                let step = InBands::given_up(counters);
+                let wanted = step.wanted.or_more(wanted);
+                return Ok(InBands { wanted, ..step });
+            }
         };
         let part = |part| self.jobs.need(Job::Band(terms, turns, part));
         self.gpu.submit(part(Part::Loss(flight.page))?, 0)?;
