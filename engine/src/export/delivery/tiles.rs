@@ -105,13 +105,13 @@ fn tileset(tiles: &mut [Tile], root: usize) -> Value {
     for at in 0..tiles.len() {
         let Some(halves) = tiles[at].halves else { continue };
         for half in halves {
-            let (bounds, error) = (tiles[half].bounds, tiles[half].error);
+            let ([low, high], error) = (tiles[half].bounds, tiles[half].error);
             let tile = &mut tiles[at];
             tile.error = tile.error.max(error);
-            for axis in 0..3 {
-                tile.bounds[0][axis] = tile.bounds[0][axis].min(bounds[0][axis]);
-                tile.bounds[1][axis] = tile.bounds[1][axis].max(bounds[1][axis]);
-            }
+            tile.bounds = [
+                std::array::from_fn(|axis| tile.bounds[0][axis].min(low[axis])),
+                std::array::from_fn(|axis| tile.bounds[1][axis].max(high[axis])),
+            ];
         }
     }
     let [low, high] = tiles[root].bounds;
