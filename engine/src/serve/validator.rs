@@ -3,10 +3,21 @@
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;
 
-/// The entity tag of a file: its length and when it was last written, to the nanosecond. None where the system does not know.
+/// The entity tag of a file: its length, when it was last written, to the nanosecond, and which file it is: one that took the
+/// place of another of equal length within a tick of a coarse clock is a new one. None where the system does not know.
 pub(super) fn entity_tag(metadata: &Metadata) -> Option<String> {
     let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("\"{:x}-{:x}\"", metadata.len(), written.as_nanos()))
+    Some(format!("\"{:x}-{:x}-{:x}\"", metadata.len(), written.as_nanos(), identity(metadata)))
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> u64 {
+    0
 }
 
 /// Whether an `If-None-Match` header names a tag (RFC 9110, 13.1.2); weak ones count.

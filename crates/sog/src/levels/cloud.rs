@@ -2,7 +2,7 @@
 
 use super::super::Splats;
 use super::super::splats::rest_values;
-use super::shape::{Covariance, shadow};
+use super::shape::{Covariance, deviation, shadow};
 
 /// Gaussians, with all filters folded in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,7 +74,7 @@ impl Cloud {
     /// Standard deviation of the ball that has the mean shadow of a Gaussian.
     #[must_use]
     pub fn size(&self, index: usize) -> f64 {
-        let area = shadow(self.log_scales[index].map(|log| f64::from(log).exp()));
+        let area = shadow(self.log_scales[index].map(deviation));
         (area / std::f64::consts::PI).sqrt()
     }
 
@@ -85,8 +85,9 @@ impl Cloud {
         for (index, mean) in self.means.iter().enumerate() {
             let reach = self.reach(index).map(|deviation| (deviations * deviation) as f32);
             for axis in 0..3 {
-                bounds[0][axis] = bounds[0][axis].min(mean[axis] - reach[axis]);
-                bounds[1][axis] = bounds[1][axis].max(mean[axis] + reach[axis]);
+                // Numbers in files must be finite.
+                bounds[0][axis] = bounds[0][axis].min((mean[axis] - reach[axis]).max(f32::MIN));
+                bounds[1][axis] = bounds[1][axis].max((mean[axis] + reach[axis]).min(f32::MAX));
             }
         }
         bounds

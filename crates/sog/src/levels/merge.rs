@@ -5,7 +5,7 @@
 //! colour, with a fixed weight.
 
 use super::cloud::Cloud;
-use super::shape::{Covariance, Flat, shadow};
+use super::shape::{Covariance, Flat, deviation, shadow};
 
 /// Highest opacity of a merged Gaussian.
 const MOST_OPACITY: f64 = 0.99;
@@ -44,7 +44,7 @@ struct Union {
 impl Body {
     /// Of a Gaussian of a cloud.
     pub(super) fn new(cloud: &Cloud, index: usize) -> Self {
-        let scales = cloud.log_scales[index].map(|log| f64::from(log).exp());
+        let scales = cloud.log_scales[index].map(deviation);
         let covariance = Covariance::new(cloud.quats[index], cloud.log_scales[index]);
         let views = covariance.views();
         let (opacity, area) = (f64::from(cloud.opacities[index]), shadow(scales));

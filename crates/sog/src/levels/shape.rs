@@ -4,16 +4,25 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Covariance(pub(super) [f64; 6]);
 
+/// Logarithms of standard deviations are taken to lie within this of zero, so that products of four stay finite.
+const MOST_LOG: f32 = 40.0;
+/// Smallest determinant of a shadow, against the product of its variances: what rounding leaves of needles.
+const THINNEST: f64 = 1e-12;
 /// Thomsen's exponent for the surface of an ellipsoid.
 const EXPONENT: f64 = 1.6075;
 /// Sweeps of Jacobi's method; five are exact to the last digits.
 const SWEEPS: usize = 8;
 
+/// The standard deviation with this logarithm.
+pub(super) fn deviation(log: f32) -> f64 {
+    f64::from(log.clamp(-MOST_LOG, MOST_LOG)).exp()
+}
+
 impl Covariance {
     /// Of a unit quaternion (w, x, y, z) and logarithms of standard deviations.
     pub(super) fn new(quat: [f32; 4], log_scales: [f32; 3]) -> Self {
         let axes = axes(quat.map(f64::from));
-        let variances = log_scales.map(|log| (2.0 * f64::from(log)).exp());
+        let variances = log_scales.map(|log| deviation(log).powi(2));
         let entry = |a: usize, b: usize| (0..3).map(|k| axes[k][a] * axes[k][b] * variances[k]).sum::<f64>();
         Self([
             entry(0, 0),
@@ -99,7 +108,7 @@ impl Flat {
         let [xx, xy, yy] = matrix;
         Self {
             matrix,
-            determinant: (xx * yy - xy * xy).max(f64::MIN_POSITIVE),
+            determinant: (xx * yy - xy * xy).max(THINNEST * xx * yy).max(f64::MIN_POSITIVE),
         }
     }
 
@@ -109,7 +118,7 @@ impl Flat {
         let [xx, xy, yy] = sum.matrix;
         let square = (yy * x * x - 2.0 * xy * x * y + xx * y * y) / sum.determinant;
         let size = (self.determinant / sum.determinant).sqrt() * other.determinant.sqrt();
-        std::f64::consts::TAU * size * (-0.5 * square).exp()
+        std::f64::consts::TAU * size * (-0.5 * square.max(0.0)).exp()
     }
 }
 

@@ -55,14 +55,16 @@ pub(super) fn write<T>(path: &Path, fill: impl FnOnce(&mut Files) -> Result<T, E
     let name = path
         .file_name()
         .ok_or_else(|| refused(io::ErrorKind::InvalidFilename.into()))?;
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}-0.tmp", std::process::id()));
+    let above = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    make_folder(above)?;
+    let hidden = above.join(format!(".{}.{}-0.tmp", name.to_string_lossy(), std::process::id()));
+    remove_left(above, &name.to_string_lossy());
+    // It must be new: rows of another export in its files would be taken for this one's.
+    fs::create_dir(&hidden).map_err(|error| ExportError::new(&hidden, error))?;
     let mut files = Files {
-        hidden: Hidden(path.with_file_name(hidden)),
+        hidden: Hidden(hidden),
         failed: None,
     };
-    make_folder(files.root())?;
     let filled = fill(&mut files);
     let filled = match (filled, files.failed.take()) {
         (Ok(filled), _) => filled,
@@ -71,7 +73,48 @@ pub(super) fn write<T>(path: &Path, fill: impl FnOnce(&mut Files) -> Result<T, E
     };
     let disk = disk_of_process();
     disk.rename(files.root(), path).map_err(refused)?;
-    let above = path.parent().filter(|folder| *folder != Path::new(""));
-    disk.sync_folder(above.unwrap_or(Path::new("."))).map_err(refused)?;
+    disk.sync_folder(above).map_err(refused)?;
     Ok(filled)
+}
+
+/// Removes hidden folders of this name whose process is gone; this one's number is free too, where it was another's before.
+fn remove_left(above: &Path, name: &str) {
+    let start = format!(".{name}.");
+    for entry in fs::read_dir(above).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let process = found.to_str().and_then(|found| {
+            let rest = found.strip_prefix(&start)?.strip_suffix("-0.tmp")?;
+            rest.parse::<u32>().ok()
+        });
+        let Some(process) = process else { continue };
+        if process == std::process::id() || !Path::new("/proc").join(process.to_string()).exists() {
+            fs::remove_dir_all(entry.path()).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn what_a_killed_export_left_is_removed_and_not_taken() {
+        let above = std::env::temp_dir().join(format!("kiln-folder-{}", std::process::id()));
+        let of = |process: u32, name: &str| above.join(format!(".{name}.{process}-0.tmp"));
+        let running = std::os::unix::process::parent_id();
+        for (process, name) in [(u32::MAX, "city"), (std::process::id(), "city"), (running, "city"), (u32::MAX, "town")] {
+            fs::create_dir_all(of(process, name)).unwrap();
+            fs::write(of(process, name).join("bucket-0.tmp"), "old").unwrap();
+        }
+        let path = above.join("city");
+        write(&path, |files| files.put("new", b"1")).unwrap();
+        let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["new"]);
+        assert!(!of(u32::MAX, "city").exists() && !of(std::process::id(), "city").exists());
+        assert!(of(running, "city").exists() && of(u32::MAX, "town").exists());
+        let again = write(&path, |files| files.put("new", b"2")).unwrap_err();
+        assert!(matches!(again, DeliveryError::Exists { .. }));
+        fs::remove_dir_all(above).unwrap();
+    }
 }

@@ -204,7 +204,7 @@ pub fn deliver(
     })
 }
 
-/// Writes a folder with levels of a PLY file, in memory that does not grow by what a Gaussian holds: 20 bytes each; what is read
+/// Writes a folder with levels of a PLY file, in memory that does not grow by what a Gaussian holds: 16 bytes each; what is read
 /// waits in files inside the hidden folder. [`Subset::max_splats`] is not for it.
 ///
 /// # Errors

@@ -23,7 +23,10 @@ pub(super) enum Source<'a> {
 impl Source<'_> {
     /// The tree of leaves over the centres.
     pub(super) fn tree(&mut self) -> Result<Tree, DeliveryError> {
-        let mut centres: Vec<[f32; 3]> = Vec::new();
+        let mut centres: Vec<[f32; 3]> = Vec::with_capacity(match self {
+            Self::Model(chosen) => chosen.len(),
+            Self::File(parts, _) => parts.len(),
+        });
         match self {
             Self::Model(chosen) => centres.extend((0..chosen.len()).map(|index| chosen.mean(index))),
             Self::File(parts, subset) => {

@@ -32,6 +32,8 @@ struct Tile {
     halves: Option<[usize; 2]>,
     /// What came of its leaves.
     content: Cloud,
+    /// Gaussians of it.
+    count: u64,
     uri: String,
     bounds: [[f32; 3]; 2],
     error: f64,
@@ -45,7 +47,6 @@ pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments)
         let mut tiles = Vec::new();
         let root = add(&tree.root, leaves.sh_degree(), &mut tiles);
         let n_levels = tiles[root].height + 1;
-        let mut counts = vec![0; n_levels];
         // both closures may keep an error
         let files = std::cell::RefCell::new(files);
         let mut gather = |leaf| leaves.read(leaf).map_err(|error| files.borrow_mut().fail(error));
@@ -53,7 +54,7 @@ pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments)
             for tile in tiles.iter_mut().filter(|tile| tile.leaves.contains(&leaf)) {
                 tile.content.append(&levels[tile.height]);
                 if tile.leaves.end == leaf + 1 {
-                    counts[tile.height] += tile.content.len() as u64;
+                    tile.count = tile.content.len() as u64;
                     finish(tile, path, comments, &mut files.borrow_mut())?;
                 }
             }
@@ -61,8 +62,16 @@ pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments)
         })?;
         let text = serde_json::to_vec(&tileset(&mut tiles, root)).map_err(|e| Error::Io(e.into()))?;
         files.borrow_mut().put(INDEX, &text)?;
-        Ok(counts)
+        Ok((0..n_levels).map(|height| shown(&tiles, root, height)).collect())
     })
+}
+
+/// Gaussians that are shown where parts higher than this give way to their halves.
+fn shown(tiles: &[Tile], at: usize, height: usize) -> u64 {
+    match tiles[at].halves {
+        Some(halves) if tiles[at].height > height => halves.map(|half| shown(tiles, half, height)).iter().sum(),
+        _ => tiles[at].count,
+    }
 }
 
 /// Adds a part of the tree below all that is in it, and gives its place.
@@ -81,6 +90,7 @@ fn add(node: &Node, sh_degree: u32, tiles: &mut Vec<Tile>) -> usize {
         leaves,
         halves,
         content: Cloud::new(sh_degree),
+        count: 0,
         bounds: [[0.0; 3]; 2],
         error: 0.0,
     });
@@ -134,7 +144,7 @@ fn described(tiles: &[Tile], at: usize) -> Value {
     let ([x, y, z], [a, b, c]) = (middle, half);
     let mut value = json!({
         "boundingVolume": { "box": [x, y, z, a, 0.0, 0.0, 0.0, b, 0.0, 0.0, 0.0, c] },
-        "geometricError": tile.error,
+        "geometricError": tile.error.min(f64::from(f32::MAX)),
         "refine": "REPLACE",
         "content": { "uri": tile.uri },
     });
