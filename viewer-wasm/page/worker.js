@@ -144,7 +144,7 @@ async function stream(number, url, budget) {
     const model = new Paging(text, budget);
     models.set(number, model);
     // Of chunks that did not come: how often, and what is said of those that are not there.
-    Object.assign(model, { base: new URL(url, location.href), fetching: 0, failed: "", times: new Map(), lost: new Map() });
+    Object.assign(model, { base: new URL(url, location.href), fetching: 0, times: new Map(), lost: new Map() });
     page(number, model);
   } catch (error) {
     if (wanted()) self.postMessage({ number, failed: error });
@@ -167,7 +167,7 @@ async function page(number, model) {
     model.whole = true;
     if (held) return self.postMessage({ number, end: { splats: held, skipped: 0 } });
     models.delete(number);
-    const why = model.failed;
+    const why = [...model.lost.values()].at(-1);
     model.free();
     sayLost();
     self.postMessage({ number, failed: why });
@@ -198,7 +198,6 @@ async function fetchChunk(number, model, chunk) {
   } catch (error) {
     if (!wanted()) return;
     model.lose(chunk);
-    model.failed = error;
     const why = error === 0 ? "the server does not answer" : error > 0 ? `the server answers ${error}` : error;
     model.lost.set(chunk, `${decodeURIComponent(path)}: ${why}`);
     sayLost();
