@@ -8,8 +8,10 @@ const models = new Map();
 const AHEAD = 6;
 let ahead = 0;
 let waiting = [];
-// Chunks of a streamed model that are fetched at once, and milliseconds before one that did not come is asked for again.
+// Chunks of a streamed model that are fetched at once. One that the connection or the server failed is asked for again so
+// often, after so many milliseconds.
 const AT_ONCE = 4;
+const MORE = 2;
 const LATER = 30000;
 // Milliseconds before each further attempt to get the rest of a file whose connection broke, until one brings a byte.
 const PAUSES = [500, 2000, 5000];
@@ -141,7 +143,8 @@ async function stream(number, url, budget) {
     if (!wanted()) return;
     const model = new Paging(text, budget);
     models.set(number, model);
-    Object.assign(model, { base: new URL(url, location.href), fetching: 0, failed: "" });
+    // Of chunks that did not come: how often, and what is said of those that are not there.
+    Object.assign(model, { base: new URL(url, location.href), fetching: 0, times: new Map(), lost: new Map() });
     page(number, model);
   } catch (error) {
     if (wanted()) self.postMessage({ number, failed: error });
@@ -150,10 +153,11 @@ async function stream(number, url, budget) {
 
 // Does what is due for a streamed model: asks for chunks, hands over pieces, and says how far it is.
 async function page(number, model) {
-  const wanted = () => models.get(number) === model;
-  for (let chunk; model.fetching < AT_ONCE && (chunk = model.next_chunk()) !== undefined; ) fetchChunk(number, model, chunk);
+  ask(number, model);
   await give(number, model);
-  if (!wanted()) return;
+  if (models.get(number) !== model) return;
+  // What was handed over makes room for more.
+  ask(number, model);
   const news = model.news();
   if (!news) return;
   const [held, shown, pending] = news;
@@ -161,8 +165,17 @@ async function page(number, model) {
   self.postMessage({ number, share, held, shown, pending });
   if (share === 1 && !model.whole) {
     model.whole = true;
-    self.postMessage({ number, ...(held ? { end: { splats: held, skipped: 0 } } : { failed: model.failed }) });
+    if (held) return self.postMessage({ number, end: { splats: held, skipped: 0 } });
+    models.delete(number);
+    const why = [...model.lost.values()].at(-1);
+    model.free();
+    sayLost();
+    self.postMessage({ number, failed: why });
   }
+}
+
+function ask(number, model) {
+  for (let chunk; model.fetching < AT_ONCE && (chunk = model.next_chunk()) !== undefined; ) fetchChunk(number, model, chunk);
 }
 
 // Brings a chunk: its description, then its images.
@@ -181,15 +194,18 @@ async function fetchChunk(number, model, chunk) {
     const files = await Promise.all(paths.map(get));
     if (!wanted()) return;
     model.come(chunk, files);
-    if (model.lost === chunk) self.postMessage({ number, lost: null });
+    if (model.lost.delete(chunk)) sayLost();
   } catch (error) {
     if (!wanted()) return;
     model.lose(chunk);
-    model.lost = chunk;
-    model.failed = error;
     const why = error === 0 ? "the server does not answer" : error > 0 ? `the server answers ${error}` : error;
-    self.postMessage({ number, lost: `${decodeURIComponent(path)}: ${why}` });
-    setTimeout(() => {
+    model.lost.set(chunk, `${decodeURIComponent(path)}: ${why}`);
+    sayLost();
+    // What is wrong with the files themselves stays so.
+    const passes = error === 0 || error >= 500 || error === GAVE_UP;
+    const times = (model.times.get(chunk) ?? 0) + 1;
+    model.times.set(chunk, times);
+    if (passes && times <= MORE) setTimeout(() => {
       if (!wanted()) return;
       model.forgive(chunk);
       page(number, model);
@@ -197,6 +213,12 @@ async function fetchChunk(number, model, chunk) {
   }
   model.fetching -= 1;
   page(number, model);
+}
+
+// Names a chunk of any model that did not come and is not there, or none.
+function sayLost() {
+  const all = [...models.values()].flatMap(({ lost }) => [...(lost?.values() ?? [])]);
+  self.postMessage({ lost: all.at(-1) ?? null });
 }
 
 self.onmessage = async ({ data }) => {
@@ -208,6 +230,7 @@ self.onmessage = async ({ data }) => {
         if (!data.kept.includes(old)) {
           models.delete(old);
           model.free?.();
+          if (model.lost?.size) sayLost();
         }
       }
       onTaken();

@@ -3,6 +3,8 @@
 //! One list for serving and for exporting. Everything a person would look at is in it; checkpoints, TensorBoard events
 //! and files that somebody put into the folder are not.
 
+use kiln_sog::{INDEX, META};
+
 /// Files at the top of a run folder.
 const TOP: [&str; 8] = [
     "run.json",
@@ -14,6 +16,9 @@ const TOP: [&str; 8] = [
     "input.ply",
     "live.ply",
 ];
+
+/// Endings of the models that the page opens.
+const MODELS: [&str; 5] = ["ply", "spz", "sog", "glb", "splat"];
 
 /// Folders with pictures below `eval/iteration_N`.
 const PICTURES: [&str; 4] = ["render", "error", "density", "density_proxy"];
@@ -56,9 +61,15 @@ fn is_set(name: &str) -> bool {
     matches!(name, "train" | "test")
 }
 
+/// Whether a file is a model, by its name.
+pub(super) fn is_model(name: &str) -> bool {
+    MODELS.iter().any(|extension| has_extension(name, extension))
+}
+
+/// Whether a name ends so; capitals do not matter.
 fn has_extension(name: &str, extension: &str) -> bool {
     name.rsplit_once('.')
-        .is_some_and(|(stem, found)| !stem.is_empty() && found == extension)
+        .is_some_and(|(stem, found)| !stem.is_empty() && found.eq_ignore_ascii_case(extension))
 }
 
 /// The media type of a file by its name.
@@ -77,11 +88,11 @@ pub(super) fn media_type(name: &str) -> &'static str {
     }
 }
 
-/// Whether a file is written once, or replaced as a whole, and large enough to be worth keeping: models, and images of them.
-/// Records grow while they are read, and are sent anew.
+/// Whether a file is written once, or replaced as a whole, and asked for often enough to be worth keeping: models, images, and
+/// the descriptions of Streamed SOG. Records grow while they are read, and are sent anew.
 pub(super) fn may_be_kept(name: &str) -> bool {
-    let kept = ["ply", "spz", "sog", "glb", "webp", "png"];
-    kept.iter().any(|extension| has_extension(name, extension))
+    let images = ["webp", "png"];
+    is_model(name) || images.iter().any(|extension| has_extension(name, extension)) || matches!(name, INDEX | META)
 }
 
 #[cfg(test)]
@@ -100,6 +111,32 @@ mod tests {
                 .into_iter()
                 .any(is_comparison)
         );
+    }
+
+    #[test]
+    fn models_images_and_descriptions_of_levels_may_be_kept() {
+        for name in [
+            "a.ply",
+            "a.PLY",
+            "a.splat",
+            "a.Sog",
+            "a.webp",
+            "a.png",
+            "lod-meta.json",
+            "meta.json",
+        ] {
+            assert!(may_be_kept(name), "{name}");
+        }
+        for name in [
+            "run.json",
+            "metrics.json",
+            "metrics.jsonl",
+            ".ply",
+            "ply",
+            "a.meta.json",
+        ] {
+            assert!(!may_be_kept(name), "{name}");
+        }
     }
 
     #[test]

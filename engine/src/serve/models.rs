@@ -11,8 +11,6 @@ use serde_json::Value;
 
 use super::merged;
 
-/// Endings of the files that the page opens.
-const ENDINGS: [&str; 5] = ["ply", "spz", "sog", "glb", "splat"];
 /// Folders above a chunk's files, at most.
 const DEPTH: usize = 4;
 /// Largest description in which the number of Gaussians is looked for.
@@ -21,12 +19,6 @@ const INDEX_BYTES: u64 = 64 << 20;
 /// Whether a folder holds levels of detail, and is not a run.
 pub(super) fn is_streamed(folder: &Path) -> bool {
     folder.join(INDEX).is_file() && !folder.join("run.json").exists()
-}
-
-/// Whether a file is a model, by its name.
-pub(super) fn is_model(name: &str) -> bool {
-    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
 /// Whether a path inside a folder of Streamed SOG is one of its files.

@@ -89,7 +89,7 @@ impl Root {
         let resolved = folder.canonicalize().map_err(fail)?;
         let name = resolved.file_name().and_then(|name| name.to_str());
         if let (true, Some(name), Some(above)) = (resolved.is_file(), name, resolved.parent()) {
-            let alone = is_plain(name) && models::is_model(name);
+            let alone = is_plain(name) && layout::is_model(name);
             if alone || name == INDEX {
                 return Ok(Self {
                     folder: above.to_owned(),

@@ -194,7 +194,7 @@ fn a_chunk_that_does_not_come_is_named_and_the_coarser_level_stays() {
     page.wait("document.getElementById('messages').textContent.includes('0_0/meta.json')");
     settled(&page);
     let said = messages(&page).join(" ");
-    assert!(said.contains("404") && said.contains("until it comes"), "{said}");
+    assert!(said.contains("404") && said.contains("is shown instead"), "{said}");
     assert!(status(&page)["splats"].as_u64() < Some(row.splats));
 
     // Nothing at all is another matter.

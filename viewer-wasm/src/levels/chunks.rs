@@ -7,6 +7,9 @@ use crate::ply::Refusal;
 
 use super::index::Run;
 
+/// Most splats of a chunk. It is unpacked as a whole; `splat-transform` puts some 2^19 into one, Kiln a quarter of that.
+pub(super) const MOST_SPLATS: u32 = 1 << 20;
+
 /// Splats in the words of the textures.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
@@ -18,9 +21,12 @@ impl Packed {
     /// The splats of `meta` at an SH degree.
     fn of(meta: &Meta, files: &[&[u8]], degree: u32) -> Result<Self, Refusal> {
         let mut packed = Self::default();
-        packed.geometry.reserve_exact(meta.count * GEOMETRY_WORDS);
-        packed.sh.reserve_exact(meta.count * sh_words(degree));
         meta.splats(files, &mut |splat| {
+            if packed.geometry.is_empty() {
+                // The images hold as many as are announced.
+                packed.geometry.reserve_exact(meta.count * GEOMETRY_WORDS);
+                packed.sh.reserve_exact(meta.count * sh_words(degree));
+            }
             push_geometry(splat, &mut packed.geometry);
             push_sh(splat, degree, &mut packed.sh);
         })?;
@@ -34,6 +40,13 @@ impl Packed {
             words.get(first..first + count).unwrap_or_default().to_vec()
         })
     }
+}
+
+/// Says that a chunk holds more than is unpacked at once.
+pub(super) fn too_many(count: usize) -> Refusal {
+    format!(
+        "a chunk of it holds {count} splats, and chunks of at most {MOST_SPLATS} are read; write it with smaller ones, as `splat-transform` does by itself"
+    )
 }
 
 fn sh_words(degree: u32) -> usize {
@@ -89,6 +102,14 @@ impl Chunk {
         self.packed().map_or(0, |packed| packed.geometry.len() / GEOMETRY_WORDS)
     }
 
+    /// Splats that are unpacked here or will be when it has come.
+    pub(super) fn due(&self) -> usize {
+        match &self.state {
+            State::Coming(meta) => meta.count.max(self.needed as usize),
+            _ => self.held(),
+        }
+    }
+
     pub(super) fn ask(&mut self) {
         self.state = State::Coming(Meta::default());
     }
@@ -109,6 +130,9 @@ impl Chunk {
                 "it holds {} splats, and leaves name {}",
                 meta.count, self.needed
             ));
+        }
+        if meta.count > MOST_SPLATS as usize {
+            return Err(too_many(meta.count));
         }
         let folder = path
             .strip_suffix(META)

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::choose::{Choice, choose};
-use super::chunks::Chunk;
+use super::chunks::{self, Chunk};
 use super::index::{Index, Run};
 use super::leaf::{Place, State};
 use super::slots::Slots;
@@ -19,7 +19,7 @@ use crate::pack::balls;
 use crate::ply::{Batch, Filter, Model, Refusal};
 use crate::sort::{Sight, Sorter};
 
-/// Splats of chunks that are kept unpacked for leaves that may be wanted soon.
+/// Splats of chunks that are unpacked: with more no chunk is asked for, and those that may be wanted soon go.
 const MOST_UNPACKED: usize = 1 << 19;
 
 /// A piece on its way: what it is of, whether it is the last of that, and centres to frame the model by.
@@ -32,8 +32,11 @@ struct Piece {
 /// A model of which a part is held.
 pub(crate) struct Pager {
     index: Index,
-    /// Most splats in the textures.
+    /// Most splats in the textures,
     budget: u32,
+    /// and least that show any leaf at all.
+    least: u32,
+    most_unpacked: usize,
     model: Option<Model>,
     chunks: Vec<Chunk>,
     leaves: Vec<State>,
@@ -58,7 +61,7 @@ impl Pager {
         let index = Index::parse(text)?;
         let mut chunks: Vec<Chunk> = Vec::new();
         chunks.resize_with(index.files.len(), Chunk::default);
-        let (mut all, mut coarse) = (0, 0_u32);
+        let (mut all, mut coarse, mut least) = (0, 0_u32, 0);
         for leaf in &index.leaves {
             for run in &leaf.runs {
                 chunks[run.file].needs(run);
@@ -66,10 +69,21 @@ impl Pager {
             let ends = [leaf.runs.first(), leaf.runs.last()].map(|run| run.map_or(0, |run| run.count));
             all += u64::from(room(ends[0]) + room(ends[1]));
             coarse = coarse.saturating_add(ends[1]);
+            least = least.max(room(ends[1]));
             if leaf.always {
                 // Its size is not known yet.
                 all += u64::from(budget);
             }
+        }
+        if let Some(chunk) = chunks.iter().find(|chunk| chunk.needed > chunks::MOST_SPLATS) {
+            return Err(chunks::too_many(chunk.needed as usize));
+        }
+        // Leaves that look larger come first, whatever their size: each has to have room for its coarsest level.
+        if least > budget {
+            return Err(format!(
+                "the coarsest level of a part of it needs room for {least} splats, and the budget is {budget}; open it with \
+                 `&budget={least}` in the address, or more"
+            ));
         }
         let budget = all.min(budget.into()) as u32 / GRAIN * GRAIN;
         let states = index.leaves.iter().map(|leaf| State {
@@ -78,6 +92,8 @@ impl Pager {
         });
         Ok(Self {
             budget,
+            least,
+            most_unpacked: MOST_UNPACKED,
             model: None,
             leaves: states.collect(),
             slots: Slots::new(budget),
@@ -110,10 +126,11 @@ impl Pager {
         self.index.files.get(chunk).map_or("", String::as_str)
     }
 
-    /// Levels that are to be there: the coarsest of all that is chosen first, then those that are chosen.
+    /// Levels that are to be there, each once: the coarsest of all that is chosen first, then finer ones that are chosen.
     fn wanted(&self) -> impl Iterator<Item = (usize, usize)> {
-        let coarsest = |leaf: &usize| (*leaf, self.leaves[*leaf].places.len().saturating_sub(1));
-        let chosen = |leaf: &usize| Some((*leaf, self.choice.levels[*leaf]?));
+        let last = |leaf: usize| self.leaves[leaf].places.len().saturating_sub(1);
+        let coarsest = move |leaf: &usize| (*leaf, last(*leaf));
+        let chosen = move |leaf: &usize| Some((*leaf, self.choice.levels[*leaf].filter(|level| *level < last(*leaf))?));
         let coarsest = self.choice.order.iter().map(coarsest);
         coarsest.chain(self.choice.order.iter().filter_map(chosen))
     }
@@ -125,6 +142,10 @@ impl Pager {
     /// A chunk that is to be fetched next. It is taken to be on its way from then on.
     pub(crate) fn next_chunk(&mut self) -> Option<usize> {
         if self.model.is_none() && self.chunks.iter().any(Chunk::is_coming) {
+            return None;
+        }
+        self.trim();
+        if self.chunks.iter().map(Chunk::due).sum::<usize>() > self.most_unpacked {
             return None;
         }
         let is_next = |of: &(usize, usize)| {
@@ -141,31 +162,34 @@ impl Pager {
     /// Takes the description of a chunk; gives the paths of its images.
     pub(crate) fn describe(&mut self, chunk: usize, text: &[u8]) -> Result<Vec<String>, Refusal> {
         let meta = Meta::parse(text)?;
-        let room = self.budget;
+        let (count, degree, filter) = (meta.count, meta.degree, meta.filter);
+        let path = self.index.files.get(chunk).map_or("", String::as_str);
+        let images = self.chunks[chunk].describe(meta, path)?;
+        let spare = self.budget - self.least;
         let environment = self
             .index
             .leaves
             .iter_mut()
             .find(|leaf| leaf.always && leaf.runs[0].file == chunk);
         if let Some(leaf) = environment {
-            if meta.count > room as usize {
+            if room(count as u32) > spare {
                 return Err(format!(
-                    "the environment has {} splats, and there is room for {room}",
-                    meta.count
+                    "the environment has {count} splats, and a budget of {} has room for {spare} beside the model; a larger \
+                     `&budget=` in the address has more",
+                    self.budget
                 ));
             }
-            leaf.runs[0].count = meta.count as u32;
+            leaf.runs[0].count = count as u32;
         } else if self.model.is_none() {
             self.model = Some(Model {
                 count: self.budget,
-                degree: meta.degree,
-                filter: meta.filter.unwrap_or(Filter::Classic),
+                degree,
+                filter: filter.unwrap_or(Filter::Classic),
                 iteration: None,
             });
         }
         self.choose();
-        let path = self.index.files.get(chunk).map_or("", String::as_str);
-        self.chunks[chunk].describe(meta, path)
+        Ok(images)
     }
 
     /// Takes the images of a chunk.
@@ -199,10 +223,8 @@ impl Pager {
 
     /// The next piece for the graphics device, and centres to frame the model by.
     pub(crate) fn take(&mut self) -> Option<(Batch, Vec<f32>)> {
-        if self.queue.is_empty() {
-            self.place_next();
-            self.trim();
-        }
+        while self.queue.is_empty() && self.place_next() {}
+        self.trim();
         let piece = self.queue.pop()?;
         if let Some((leaf, level)) = piece.of
             && let Some(place) = &mut self.leaves[leaf].places[level]
@@ -213,24 +235,26 @@ impl Pager {
         Some((piece.batch, piece.sample))
     }
 
-    /// Gives a place to the next level that is unpacked and has none, or begins to make room for it.
-    fn place_next(&mut self) {
+    /// Gives a place to the next level that is unpacked and has none, or begins to make room for all of them; says whether one
+    /// has a place now.
+    fn place_next(&mut self) -> bool {
         let waits = |of: &(usize, usize)| {
             self.leaves[of.0].places[of.1].is_none() && self.chunks[self.run(*of).file].packed().is_some()
         };
-        let Some((leaf, level)) = self.wanted().find(waits) else {
-            return;
+        let waiting: Vec<(usize, usize)> = self.wanted().filter(waits).collect();
+        let Some((leaf, level)) = waiting.first().copied() else {
+            return false;
         };
         let run = self.run((leaf, level));
         let Some(ranges) = self.slots.take(run.count) else {
-            self.make_room(run.count);
-            return;
+            self.make_room(waiting.iter().map(|of| room(self.run(*of).count)).sum());
+            return false;
         };
         let degree = self.degree();
         let chunk = &mut self.chunks[run.file];
         chunk.used = self.clock;
         let Some(packed) = chunk.packed() else {
-            return;
+            return false;
         };
         let coarsest = level + 1 == self.leaves[leaf].places.len() && !self.index.leaves[leaf].always;
         let mut at = run.offset;
@@ -260,18 +284,22 @@ impl Pager {
             last.of = Some((leaf, level));
         }
         pieces.reverse();
+        // What has no splats has no pieces to wait for.
+        let ready = pieces.is_empty();
+        self.changed |= ready;
         self.queue = pieces;
         self.leaves[leaf].places[level] = Some(Place {
             ranges,
-            ready: false,
+            ready,
             used: self.clock,
         });
+        true
     }
 
     /// Has levels leave that are not wanted: those that are not drawn first, the longest unused of them first.
-    fn make_room(&mut self, count: u32) {
+    fn make_room(&mut self, needed: u32) {
         let leaving: u32 = self.leaving.iter().map(|range| room(range.end - range.start)).sum();
-        let mut lacking = i64::from(room(count)) - i64::from(self.slots.free() + leaving);
+        let mut lacking = i64::from(needed) - i64::from(self.slots.free() + leaving);
         let mut idle = Vec::new();
         for (at, leaf) in self.leaves.iter().enumerate() {
             let wanted = self.choice.levels[at];
@@ -304,7 +332,7 @@ impl Pager {
     fn trim(&mut self) {
         loop {
             let held: usize = self.chunks.iter().map(Chunk::held).sum();
-            if held <= MOST_UNPACKED {
+            if held <= self.most_unpacked {
                 return;
             }
             let waits = |of: &(usize, usize)| self.leaves[of.0].places[of.1].is_none();

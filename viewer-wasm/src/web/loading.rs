@@ -92,16 +92,18 @@ impl App {
             self.say("sort", why);
             return;
         }
+        let is_read = number == self.view.reading && self.view.is_loading();
+        // News of a streamed model tell how far it is.
+        if is_read && share.is_some() {
+            self.view.progress = share;
+            self.show_progress();
+        }
         match said {
             Said::News(news) => return self.take_news(number, news),
             Said::Lost(lost) => return self.take_lost(lost),
-            _ if number == self.view.reading && self.view.is_loading() => {}
+            _ if is_read => {}
             Said::Piece(piece) => return self.add_later(number, &piece),
             _ => return,
-        }
-        if share.is_some() {
-            self.view.progress = share;
-            self.show_progress();
         }
         match said {
             Said::Model(model, finest) => {

@@ -158,7 +158,7 @@ impl App {
     /// Names a part that does not come; the coarser level stays.
     pub(super) fn take_lost(&mut self, lost: Option<String>) {
         match lost {
-            Some(what) => self.say("chunk", &format!("{what}; what stands for it is shown until it comes.")),
+            Some(what) => self.say("chunk", &format!("{what}; what stands for it is shown instead.")),
             None => self.unsay("chunk"),
         }
     }

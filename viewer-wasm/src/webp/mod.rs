@@ -2,7 +2,8 @@
 //!
 //! Written from the bitstream's specification (RFC 9649). A browser would decode them too, but hands pixels out through a
 //! canvas, which multiplies colours by alpha, or a round trip through the graphics device; here they are bytes that tests
-//! compare. Refuses lossy images and more pixels than it was told to expect.
+//! compare. Refuses lossy images and more pixels than it was told to expect;
+//! what it reads takes memory as it comes, not as a header says.
 
 mod prefix;
 mod transform;
@@ -18,6 +19,10 @@ pub(crate) type Pixels = Vec<u32>;
 const GREENS: usize = 256 + 24;
 /// Distances that name a neighbour instead of a number of pixels.
 const NEIGHBOURS: usize = 120;
+/// Most groups of codes that an image uses; the reference encoder stops at 2600, whatever the size.
+const MOST_GROUPS: usize = 4096;
+/// Pixels that have room before any is read: what a header says costs nothing to write.
+const ROOM: usize = 1 << 18;
 
 /// An image.
 pub(crate) struct Image {
@@ -52,9 +57,16 @@ pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Refusal> {
     }
     let mut transforms = Vec::new();
     let mut coded_width = width;
+    let mut seen = [false; 4];
     while bits.flag() {
-        let transform = match bits.take(2) {
-            kind @ (0 | 1) => {
+        let kind = bits.take(2);
+        // Each kind comes once; otherwise a small file could have any number of them.
+        if std::mem::replace(&mut seen[kind], true) {
+            return Err(damaged());
+        }
+        let before = coded_width;
+        let transform = match kind {
+            0 | 1 => {
                 let side = bits.take(3) as u32 + 2;
                 let of = |length: usize| length.div_ceil(1 << side);
                 let data = image(&mut bits, of(coded_width), of(height), false)?;
@@ -83,17 +95,11 @@ pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Refusal> {
                     5..=16 => 1,
                     _ => 0,
                 };
-                let before = coded_width;
                 coded_width = coded_width.div_ceil(1 << shift);
-                transforms.push((Transform::Palette { shift, colours }, before));
-                continue;
+                Transform::Palette { shift, colours }
             }
         };
-        transforms.push((transform, coded_width));
-        // Each kind comes once; a file that says otherwise would never end.
-        if transforms.len() > 4 {
-            return Err(damaged());
-        }
+        transforms.push((transform, before));
     }
     let mut pixels = image(&mut bits, coded_width, height, true)?;
     if bits.is_over() {
@@ -154,30 +160,36 @@ fn image(bits: &mut Bits<'_>, width: usize, height: usize, main: bool) -> Result
     }
     let n_cached = cache.as_ref().map_or(0, |cache| cache.colours.len());
     let mut parts = None;
-    let mut n_groups = 1;
+    let mut used = vec![true];
     if main && bits.flag() {
         let side = bits.take(3) as u32 + 2;
         let columns = width.div_ceil(1 << side);
         let chosen = image(bits, columns, height.div_ceil(1 << side), false)?;
-        n_groups = 1 + chosen.iter().map(|pixel| pixel >> 8 & 0xffff).max().unwrap_or(0) as usize;
+        used = groups_of(&chosen)?;
         parts = Some((side, columns, chosen));
     }
     let mut groups = Vec::new();
-    for _ in 0..n_groups {
+    for used in used {
         let mut codes = Vec::new();
         for n_symbols in [GREENS + n_cached, 256, 256, 256, 40] {
-            codes.push(Code::read(bits, n_symbols)?);
+            let code = Code::read(bits, n_symbols)?;
+            if used {
+                codes.push(code);
+            }
+        }
+        if bits.is_over() {
+            return Err(damaged());
         }
         groups.push(codes);
     }
     let neighbours = neighbours(width);
     let n_pixels = width * height;
-    let mut pixels = Vec::with_capacity(n_pixels);
+    let mut pixels = Vec::with_capacity(n_pixels.min(ROOM));
     while pixels.len() < n_pixels && !bits.is_over() {
         let place = pixels.len();
         let group = parts.as_ref().map_or(0, |(side, columns, chosen)| {
             let part = ((place / width) >> side) * columns + ((place % width) >> side);
-            (chosen[part] >> 8 & 0xffff) as usize
+            group_of(chosen[part])
         });
         let [greens, reds, blues, alphas, distances] = groups[group].as_slice() else {
             return Err(damaged());
@@ -212,6 +224,24 @@ fn image(bits: &mut Bits<'_>, width: usize, height: usize, main: bool) -> Result
         return Err(damaged());
     }
     Ok(pixels)
+}
+
+/// Number of the group that a pixel chooses for its part.
+fn group_of(pixel: u32) -> usize {
+    (pixel >> 8 & 0xffff) as usize
+}
+
+/// Which groups of codes are used, up to the last; the others are told too, and passed over.
+fn groups_of(chosen: &[u32]) -> Result<Vec<bool>, Refusal> {
+    let last = chosen.iter().map(|pixel| group_of(*pixel)).max().unwrap_or(0);
+    let mut used = vec![false; last + 1];
+    chosen.iter().for_each(|pixel| used[group_of(*pixel)] = true);
+    match used.iter().filter(|used| **used).count() {
+        ..=MOST_GROUPS => Ok(used),
+        n => Err(format!(
+            "an image in it has {n} groups of codes, and at most {MOST_GROUPS} are read; another encoder makes fewer"
+        )),
+    }
 }
 
 /// A length or a distance: the symbol tells its highest bits, and how many follow.

@@ -72,18 +72,20 @@ pub(super) struct Code {
 impl Code {
     /// Reads a code of `n_symbols`.
     pub(super) fn read(bits: &mut Bits<'_>, n_symbols: usize) -> Result<Self, Refusal> {
-        let mut lengths = vec![0; n_symbols];
         if bits.flag() {
             // One symbol or two.
             let two = bits.flag();
             let first = if bits.flag() { 8 } else { 1 };
-            let mut symbols = vec![bits.take(first)];
-            if two {
-                symbols.push(bits.take(8));
+            let symbol = bits.take(first);
+            if symbol >= n_symbols {
+                return Err(damaged());
             }
-            for symbol in symbols {
-                *lengths.get_mut(symbol).ok_or_else(damaged)? = 1;
+            if !two {
+                return Ok(Self::lone(symbol as u16));
             }
+            let mut lengths = vec![0; n_symbols];
+            lengths[symbol] = 1;
+            *lengths.get_mut(bits.take(8)).ok_or_else(damaged)? = 1;
             return Self::new(&lengths);
         }
         let mut of_lengths = [0; 19];
@@ -92,6 +94,7 @@ impl Code {
             of_lengths[place] = bits.take(3) as u8;
         }
         let code = Self::new(&of_lengths)?;
+        let mut lengths = vec![0; n_symbols];
         let mut left = n_symbols;
         if bits.flag() {
             let n = 2 + 2 * bits.take(3) as u32;
@@ -120,28 +123,35 @@ impl Code {
         Self::new(&lengths)
     }
 
-    /// The code whose words have these lengths, 0 for symbols without one. A lone symbol's word has no bits.
+    /// The code of one symbol, whose word has no bits.
+    fn lone(symbol: u16) -> Self {
+        Self {
+            quick: vec![symbol << 4],
+            counts: [0; MOST_BITS + 1],
+            symbols: Vec::new(),
+        }
+    }
+
+    /// The code whose words have these lengths, 0 for symbols without one.
     fn new(lengths: &[u8]) -> Result<Self, Refusal> {
         let mut counts = [0_u16; MOST_BITS + 1];
         for length in lengths {
             counts[usize::from(*length)] += 1;
         }
         counts[0] = 0;
-        let mut symbols = Vec::new();
-        for length in 1..=MOST_BITS as u8 {
-            symbols.extend(
-                (0_u16..)
-                    .zip(lengths)
-                    .filter(|(_, own)| **own == length)
-                    .map(|(symbol, _)| symbol),
-            );
+        // Where the symbols of each length begin.
+        let mut ends = [0; MOST_BITS + 1];
+        for length in 1..=MOST_BITS {
+            ends[length] = ends[length - 1] + usize::from(counts[length - 1]);
+        }
+        let mut symbols = vec![0; ends[MOST_BITS] + usize::from(counts[MOST_BITS])];
+        for (symbol, length) in (0_u16..).zip(lengths).filter(|(_, length)| **length > 0) {
+            let end = &mut ends[usize::from(*length)];
+            symbols[*end] = symbol;
+            *end += 1;
         }
         if let [only] = symbols[..] {
-            return Ok(Self {
-                quick: vec![only << 4],
-                counts: [0; MOST_BITS + 1],
-                symbols: Vec::new(),
-            });
+            return Ok(Self::lone(only));
         }
         // Every row of bits has to be a word.
         let taken = |length: usize| usize::from(counts[length]) << (MOST_BITS - length);

@@ -71,11 +71,26 @@ impl<'a> Archive<'a> {
     }
 }
 
+/// What each byte does to a checksum.
+const STEPS: [u32; 256] = {
+    let mut steps = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut sum = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            sum = sum >> 1 ^ (0xedb8_8320 & (sum & 1).wrapping_neg());
+            bit += 1;
+        }
+        steps[byte] = sum;
+        byte += 1;
+    }
+    steps
+};
+
 /// CRC-32 as archives have it.
 fn checksum(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |sum: u32, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            sum >> 1 ^ (0xedb8_8320 & (sum & 1).wrapping_neg())
-        })
-    })
+    !bytes
+        .iter()
+        .fold(!0, |sum: u32, byte| sum >> 8 ^ STEPS[usize::from(sum as u8 ^ byte)])
 }

@@ -116,13 +116,17 @@ fn values_are_those_of_the_engine() {
 #[test]
 fn damaged_archives_are_refused_and_none_panics() {
     let bytes = archive(60, 1);
+    let (_, whole) = splats(&bytes).unwrap();
     for kept in (0..bytes.len()).step_by(17) {
         assert!(splats(&bytes[..kept]).is_err(), "{kept}");
     }
     for at in (0..bytes.len()).step_by(3) {
         let mut changed = bytes.clone();
         changed[at] ^= 0x41;
-        let _ = splats(&changed);
+        // What is not refused was no part of the splats.
+        if let Ok((_, found)) = splats(&changed) {
+            assert_eq!(found, whole, "{at}");
+        }
     }
     let refused = |bytes: &[u8]| splats(bytes).err().unwrap();
     let name = bytes.windows(10).position(|part| part == b"quats.webp").unwrap();
@@ -132,21 +136,28 @@ fn damaged_archives_are_refused_and_none_panics() {
     assert!(refused(b"PK\x03\x04more").contains("zip"));
 }
 
-/// What a description may say wrongly.
-#[test]
-fn descriptions_are_held_against_the_images() {
+/// Files of so many splats, and what their description says.
+fn files_of(count: usize) -> (BTreeMap<String, Vec<u8>>, Meta) {
     let mut files = BTreeMap::new();
-    let random = Random::new(50, 2);
-    kiln_sog::write_files(&random, false, &mut |name, bytes| {
+    kiln_sog::write_files(&Random::new(count, 2), false, &mut |name, bytes| {
         files.insert(name.to_owned(), bytes.to_vec());
         Ok(())
     })
     .unwrap();
+    let meta = Meta::parse(&files[META]).unwrap();
+    (files, meta)
+}
+
+/// What a description may say wrongly.
+#[test]
+fn descriptions_are_held_against_the_images() {
+    let (files, _) = files_of(50);
     let text = String::from_utf8(files[META].clone()).unwrap();
     for (from, to, words) in [
         ("\"version\":2", "\"version\":3", "version 2"),
         ("\"version\":2,", "", "version 2"),
         ("\"count\":50", "\"count\":65", "64 pixels"),
+        ("\"count\":50", "\"count\":16777216", "16777216 are needed"),
         ("\"count\":50", "\"count\":99999999999", "does not describe"),
         ("\"bands\":2", "\"bands\":3", "pixels"),
         ("\"bands\":2", "\"bands\":9", "does not describe"),
@@ -162,4 +173,24 @@ fn descriptions_are_held_against_the_images() {
         let why = read.unwrap_err();
         assert!(why.contains(words), "{words}: {why}");
     }
+}
+
+/// A few bytes may be an image of any size; it is refused before it is read where the splats do not need it.
+#[test]
+fn images_are_not_larger_than_the_splats_need() {
+    let (files, mut meta) = files_of(50);
+    let mut images: Vec<&[u8]> = meta.files.iter().map(|name| files[name].as_slice()).collect();
+    assert!(meta.splats(&images, &mut |_| ()).is_ok());
+    // 4096 x 4096 pixels of one colour, the rest of the file being zeros.
+    let data = [&[0x2f, 0xff, 0xcf, 0xff, 0x03][..], &[0; 12]].concat();
+    let bomb = [b"RIFF\0\0\0\0WEBPVP8L", &(data.len() as u32).to_le_bytes()[..], &data].concat();
+    images[2] = &bomb;
+    let why = meta.splats(&images, &mut |_| ()).unwrap_err();
+    assert!(
+        why.contains("scales.webp: an image in it has 4096 x 4096 pixels"),
+        "{why}"
+    );
+    meta.count = 65;
+    let why = meta.splats(&images, &mut |_| ()).unwrap_err();
+    assert!(why.contains("64 pixels, and 65 are needed"), "{why}");
 }

@@ -55,6 +55,8 @@ struct Stage {
     textures: Vec<f32>,
     fetched: Vec<usize>,
     lost: Vec<usize>,
+    /// Orders that the last look took.
+    turns: usize,
 }
 
 impl Stage {
@@ -71,6 +73,7 @@ impl Stage {
             pager,
             fetched: Vec::new(),
             lost: Vec::new(),
+            turns: 0,
         }
     }
 
@@ -82,6 +85,8 @@ impl Stage {
                 true => self.pager.lose(next),
                 false => self.pager.chunks[next].hold(chunk(next)),
             }
+            let unpacked: usize = self.pager.chunks.iter().map(Chunk::held).sum();
+            assert!(unpacked <= self.pager.most_unpacked + 2400, "one chunk more at most");
         }
         while let Some((batch, _)) = self.pager.take() {
             for (at, (centre, _)) in (batch.first as usize..).zip(balls(&batch.geometry)) {
@@ -114,6 +119,7 @@ impl Stage {
             }
             self.pump();
             if self.pager.news().is_none() {
+                self.turns = turn;
                 break;
             }
         }
@@ -124,6 +130,7 @@ impl Stage {
 #[test]
 fn everything_comes_when_there_is_room_for_it() {
     let mut stage = Stage::new(8, 100_000);
+    assert_eq!(stage.pager.pending(), 8, "the coarsest level of each, once");
     assert_eq!(stage.pager.budget, 8 * (640 + 128), "no more than it can need");
     assert_eq!(stage.pager.finest(), 8 * 600);
     stage.pump();
@@ -156,6 +163,41 @@ fn a_small_budget_follows_the_camera() {
     );
 }
 
+/// With little memory for chunks the same comes to be seen, as fast; what is on its way counts too.
+#[test]
+fn chunks_wait_while_many_are_unpacked() {
+    let n = 32;
+    let mut free = Stage::new(n, 32 * 128 + 9000);
+    let mut bound = Stage::new(n, 32 * 128 + 9000);
+    bound.pager.most_unpacked = 2000;
+    for z in [-0.5, 20.0, 55.0, 3.0] {
+        assert_eq!(bound.look(z, n), free.look(z, n), "from {z}");
+        assert_eq!((bound.pager.pending(), free.pager.pending()), (0, 0), "from {z}");
+        assert!(
+            free.turns <= 4,
+            "{} turns from {z}: room is made for all at once",
+            free.turns
+        );
+        bound.pager.trim();
+        assert!(bound.pager.chunks.iter().map(Chunk::held).sum::<usize>() <= 2000);
+    }
+    let mut asked = Stage::new(n, 100_000);
+    asked.pager.most_unpacked = 1000;
+    let chunks: Vec<usize> = std::iter::from_fn(|| asked.pager.next_chunk()).collect();
+    assert_eq!(chunks, [2, 5, 8], "400 splats each");
+}
+
+#[test]
+fn a_budget_without_room_for_any_part_is_refused() {
+    let refused = |text: &str, budget| Pager::new(text.as_bytes(), budget).err().unwrap();
+    let why = refused(&text(4), 127);
+    assert!(why.contains("room for 128 splats, and the budget is 127"), "{why}");
+    let why = refused(&text(4).replace("\"count\":600", "\"count\":1048577"), 100_000);
+    assert!(why.contains("chunks of at most 1048576"), "{why}");
+    let mut stage = Stage::new(4, 128);
+    assert_eq!(stage.look(-0.5, 4), [100, 0, 0, 0]);
+}
+
 #[test]
 fn less_room_than_the_coarsest_levels_need_shows_what_is_near() {
     let mut stage = Stage::new(16, 10 * 128);
@@ -183,9 +225,11 @@ fn what_is_lost_leaves_the_coarser_level_and_may_come_later() {
     assert_eq!((stage.pager.share(), stage.pager.held()), (1.0, 0));
 }
 
-/// Descriptions and images of chunks as they are written, and what they may say wrongly.
-#[test]
-fn chunks_are_read_as_they_are_written() {
+/// A part at one level and an environment, and the files of a chunk of 100 splats.
+const SMALL: &str = r#"{"filenames":["0_0/meta.json"],"environment":"env/meta.json","tree":{"bound":{"min":[-9,-9,-9],"max":[9,9,9]},
+    "lods":{"0":{"file":0,"offset":10,"count":90}}}}"#;
+
+fn small_files() -> std::collections::BTreeMap<String, Vec<u8>> {
     let splats = crate::formats::sog::tests::Random::new(100, 1);
     let mut files = std::collections::BTreeMap::new();
     kiln_sog::write_files(&splats, true, &mut |name, bytes| {
@@ -193,9 +237,45 @@ fn chunks_are_read_as_they_are_written() {
         Ok(())
     })
     .unwrap();
-    let text = r#"{"filenames":["0_0/meta.json"],"environment":"env/meta.json","tree":{"bound":{"min":[-9,-9,-9],"max":[9,9,9]},
-        "lods":{"0":{"file":0,"offset":10,"count":90}}}}"#;
-    let mut pager = Pager::new(text.as_bytes(), 10_000).unwrap();
+    files
+}
+
+/// An environment of no splats is there as soon as it has come, and one that leaves no room for the model is refused.
+#[test]
+fn environments_of_any_size() {
+    let files = small_files();
+    let meta = String::from_utf8(files["meta.json"].clone()).unwrap();
+    let of = |paths: Vec<String>| -> Vec<&[u8]> {
+        let name = |path: &String| path.rsplit_once('/').unwrap().1.to_owned();
+        paths.iter().map(|path| files[&name(path)].as_slice()).collect()
+    };
+    for (budget, count, shown) in [(10_000, 0, 90), (256, 100, 190), (192, 100, 90)] {
+        let mut pager = Pager::new(SMALL.as_bytes(), budget).unwrap();
+        for chunk in [0, 1] {
+            assert_eq!(pager.next_chunk(), Some(chunk));
+            let count = if chunk == 0 { 100 } else { count };
+            let meta = meta.replacen("\"count\":100", &format!("\"count\":{count}"), 1);
+            match pager.describe(chunk, meta.as_bytes()) {
+                Ok(paths) => pager.come(chunk, &of(paths)).unwrap(),
+                Err(why) => {
+                    assert!(chunk == 1 && budget == 192 && why.contains("room for 64"), "{why}");
+                    pager.lose(chunk);
+                }
+            }
+        }
+        let mut taken = 0;
+        while let Some((batch, _)) = pager.take() {
+            taken += batch.len();
+        }
+        assert_eq!((taken, pager.share(), pager.pending()), (shown, 1.0, 0), "{budget}");
+    }
+}
+
+/// Descriptions and images of chunks as they are written, and what they may say wrongly.
+#[test]
+fn chunks_are_read_as_they_are_written() {
+    let files = small_files();
+    let mut pager = Pager::new(SMALL.as_bytes(), 10_000).unwrap();
     assert_eq!(
         (pager.next_chunk(), pager.next_chunk(), pager.path(0)),
         (Some(0), None, "0_0/meta.json")
@@ -207,6 +287,13 @@ fn chunks_are_read_as_they_are_written() {
             .describe(0, short.as_bytes())
             .unwrap_err()
             .contains("99 splats, and leaves name 100")
+    );
+    let large = meta.replacen("\"count\":100", "\"count\":1048577", 1);
+    assert!(
+        pager
+            .describe(0, large.as_bytes())
+            .unwrap_err()
+            .contains("1048577 splats")
     );
     for chunk in [0, 1] {
         let paths = pager.describe(chunk, meta.as_bytes()).unwrap();
