@@ -46,24 +46,7 @@ const float CUT = 0.25;
 const float STEP = 1.0 / 4096.0;
 #endif
 
-float weight() {
-    return u.iteration < from ? 0.0 : start_weight * exp(decay * float(u.iteration));
-}
-
-shared float joined[256];
-
-float group_sum(float value) {
-    uint lane = gl_LocalInvocationIndex;
-    joined[lane] = value;
-    barrier();
-    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
-        if (lane < half_size) {
-            joined[lane] += joined[lane + half_size];
-        }
-        barrier();
-    }
-    return joined[0];
-}
+#include "common/map_loss.glsl"
 
 void main() {
     uint lane = gl_LocalInvocationIndex;

@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kiln::config::{Inputs, extended_profile, resolve};
 use kiln::export::{read_camera_path, read_cameras, read_model, read_ply, summarize_file, summarize_ply};
-use kiln::scene::{ImageOptions, SceneIndex, SceneOptions, Split, ViewId, decode, photo_bytes, read_points};
+use kiln::scene::{Axes, ImageOptions, SceneIndex, SceneOptions, Split, ViewId, decode, photo_bytes, read_points};
 use kiln::serve::{Listen, Server};
 use kiln::train::checkpoint;
 use sha2::{Digest as _, Sha256};
@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     ("colmap_bin", colmap_bin),
     ("colmap_txt", colmap_txt),
     ("transforms", transforms),
@@ -31,6 +31,7 @@ pub const TARGETS: [Target; 10] = [
     ("config", config),
     ("masks", masks),
     ("depths", depths),
+    ("normals", normals),
     ("http", http),
 ];
 
@@ -297,8 +298,8 @@ pub fn masks(input: &[u8]) {
     }
 }
 
-/// Kinds of depth maps.
-const DEPTH_ENDINGS: [&str; 3] = ["png", "exr", "npy"];
+/// Kinds of maps of photos.
+const MAP_ENDINGS: [&str; 3] = ["png", "exr", "npy"];
 
 /// A depth map of a photo that shows twelve points; the first byte names its kind.
 pub fn depths(input: &[u8]) {
@@ -323,12 +324,12 @@ pub fn depths(input: &[u8]) {
             points += &format!("{x} {y} {}\n", -depth);
         }
         put(&root.join("points.ply"), points.as_bytes());
-        for ending in DEPTH_ENDINGS {
+        for ending in MAP_ENDINGS {
             fs::create_dir_all(root.join(ending)).expect("a temporary folder");
         }
     });
     // a folder of each, because files stay
-    let ending = DEPTH_ENDINGS[usize::from(*kind) % DEPTH_ENDINGS.len()];
+    let ending = MAP_ENDINGS[usize::from(*kind) % MAP_ENDINGS.len()];
     put(&root.join(ending).join(format!("a.{ending}")), bytes);
     let options = SceneOptions {
         eval: false,
@@ -342,6 +343,39 @@ pub fn depths(input: &[u8]) {
         };
         if let Ok(photo) = decode(&scene, id, ImageOptions::default().background) {
             assert_eq!(photo.depths().map(<[_]>::len), Some(1 + 4 * 3));
+        }
+    }
+}
+
+/// A normal map of a photo; the first byte names its kind.
+pub fn normals(input: &[u8]) {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    let Some((kind, bytes)) = input.split_first() else {
+        return;
+    };
+    let root = prepared(&PLACE, "normals", |root| {
+        pictures(root);
+        let text = r#"{"fl_x":4,"w":4,"h":3,"frames":[
+            {"file_path":"images/a.png","transform_matrix":[[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}]}"#;
+        put(&root.join("transforms.json"), text.as_bytes());
+        for ending in MAP_ENDINGS {
+            fs::create_dir_all(root.join(ending)).expect("a temporary folder");
+        }
+    });
+    let ending = MAP_ENDINGS[usize::from(*kind) % MAP_ENDINGS.len()];
+    put(&root.join(ending).join(format!("a.{ending}")), bytes);
+    let options = SceneOptions {
+        eval: false,
+        normals: Some((ending.into(), Axes::Opengl)),
+        ..SceneOptions::default()
+    };
+    if let Some(scene) = load(root, &options) {
+        let id = ViewId {
+            split: Split::Train,
+            index: 0,
+        };
+        if let Ok(photo) = decode(&scene, id, ImageOptions::default().background) {
+            assert_eq!(photo.normals().map(<[_]>::len), Some(4 * 3));
         }
     }
 }

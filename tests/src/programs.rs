@@ -6,7 +6,7 @@ use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::density_terms::DensityTerms;
-use kiln::kernels::depth_loss::DepthWeight;
+use kiln::kernels::fading::FadingWeight;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
 use kiln::kernels::level::Level;
@@ -219,7 +219,8 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     capacities.storage = storage;
     capacities.masked = storage == Storage::Half;
     capacities.losses.normals = true;
-    capacities.losses.depth = Some(DepthWeight::default());
+    capacities.losses.depth = Some(FadingWeight::default());
+    capacities.losses.normal_map = Some(FadingWeight::default());
     capacities.losses.pair = Some(PairWeights::default());
     capacities.poses = 2;
     let variants = Variants {

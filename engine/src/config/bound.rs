@@ -70,7 +70,10 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
     });
     c.within("losses", |c| {
         for (i, loss) in profile.losses.iter().enumerate() {
-            let of_planes = matches!(loss, Loss::Normals(_) | Loss::Depth(_) | Loss::Neighbour(_));
+            let of_planes = matches!(
+                loss,
+                Loss::Normals(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
+            );
             c.within(i, |c| {
                 c.require("kind", !of_planes, loss.kind(), || why("a loss of images"))
             });
@@ -104,6 +107,7 @@ impl Profile {
         profile.mesh.method = MeshMethod::Bound;
         profile.mesh.decimate = None;
         profile.dataset.depths = None;
+        profile.dataset.normals = None;
         profile.sugar = None;
         profile.train.dropout = 0.0;
         profile.schedule.resolution.clear();

@@ -157,7 +157,7 @@ pub fn rules_of(inputs: &Inputs) -> Result<Vec<String>, ConfigError> {
 fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
     tree.take("extends");
     let mut profile: Profile = read(&tree).map_err(named_elsewhere)?;
-    rules::add_depth_loss(&mut profile);
+    rules::add_map_losses(&mut profile);
     sugar::apply(&mut profile);
     reject_problems(&profile, &tree)?;
     if let Some(factor) = inputs.steps_scaler {

@@ -47,7 +47,8 @@ pub use mesh_splatting::{MeshSplatting, TriangleGradient, TriangleLosses, Triang
 pub use most_gaussians::MostGaussians;
 pub use profile::{
     Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,
-    OnFull, OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule, Train, Undistort,
+    NormalsAxes, OnFull, OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule,
+    Train, Undistort,
 };
 pub use schema::schema_json;
 pub use sugar::{Sugar, SugarRegularizer, SugarStage};

@@ -130,12 +130,30 @@ pub struct Dataset {
     pub masks: String,
     /// Folder of depth maps of training photos, inside the scene; null = none. Adds the loss `depth` where it is not listed.
     pub depths: Option<String>,
+    /// Folder of normal maps of training photos, inside the scene; null = none. Adds the loss `normal_map` where it is not listed.
+    pub normals: Option<String>,
+    /// What the normals of these maps are along; of the camera that took the photo.
+    pub normals_axes: NormalsAxes,
     /// How much of pictures that a lens bent is shown.
     pub undistort: Undistort,
     /// What an image's alpha channel is.
     pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.
     pub follow_links: bool,
+}
+
+/// `dataset.normals_axes`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NormalsAxes {
+    /// x to the right, y up, z towards the camera, as `kiln render --normals` writes them.
+    Opengl,
+    /// x to the right, y down, z into the scene.
+    Opencv,
+    /// x to the left, y up, z towards the camera.
+    Lub,
+    /// x to the right, y down, z towards the camera.
+    Rdb,
 }
 
 /// `dataset.residency`

@@ -3,7 +3,7 @@
 use super::profile::{Memory, Mip, Profile, Schedule};
 use super::{DeviceChoice, bound, neighbour, sugar, triangles};
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, Optimizer, Regularizer};
+use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, NormalMapOptions, Optimizer, Regularizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -29,6 +29,10 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         });
         let depths = profile.dataset.depths.as_deref();
         c.require("depths", depths != Some(""), "empty", || "null or a folder".to_owned());
+        let normals = profile.dataset.normals.as_deref();
+        c.require("normals", normals != Some(""), "empty", || {
+            "null or a folder".to_owned()
+        });
     });
     c.within("model", |c| {
         c.range("sh_degree", profile.model.sh_degree, 0..=3);
@@ -93,7 +97,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     let with_planes = profile.losses.iter().find(|loss| {
         matches!(
             loss,
-            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::Neighbour(_)
+            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
         )
     });
     c.within("optimizer", |c| {
@@ -136,7 +140,11 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     }
     let blends_depths = profile.losses.iter().any(|loss| matches!(loss, Loss::DnConsistency(_)));
     for (i, loss) in profile.losses.iter().enumerate() {
-        let other = blends_depths && matches!(loss, Loss::Normals(_) | Loss::Depth(_) | Loss::Neighbour(_));
+        let of_planes = matches!(
+            loss,
+            Loss::Normals(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
+        );
+        let other = blends_depths && of_planes;
         c.within("losses", |c| {
             c.within(i, |c| {
                 c.require("kind", !other, loss.kind(), || {
@@ -146,11 +154,15 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         });
     }
     for (i, loss) in profile.losses.iter().enumerate() {
-        let blind = matches!(loss, Loss::Depth(_)) && profile.dataset.depths.is_none();
+        let key = match loss {
+            Loss::Depth(_) if profile.dataset.depths.is_none() => Some("dataset.depths"),
+            Loss::NormalMap(_) if profile.dataset.normals.is_none() => Some("dataset.normals"),
+            _ => None,
+        };
         c.within("losses", |c| {
             c.within(i, |c| {
-                c.require("kind", !blind, "depth", || {
-                    "depth together with `dataset.depths`, its maps".to_owned()
+                c.require("kind", key.is_none(), loss.kind(), || {
+                    format!("{} together with `{}`, its maps", loss.kind(), key.unwrap_or_default())
                 })
             });
         });
@@ -182,11 +194,16 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("sinks", |c| check_list(&profile.sinks, c, |sink, c| sink.check(c)));
 }
 
-/// Depth maps are there to be compared with.
-pub(super) fn add_depth_loss(profile: &mut Profile) {
-    let listed = profile.losses.iter().any(|loss| matches!(loss, Loss::Depth(_)));
-    if profile.dataset.depths.is_some() && !listed {
+/// Maps are there to be compared with.
+pub(super) fn add_map_losses(profile: &mut Profile) {
+    let lists = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
+    let depths = profile.dataset.depths.is_some() && !lists(|loss| matches!(loss, Loss::Depth(_)));
+    let normals = profile.dataset.normals.is_some() && !lists(|loss| matches!(loss, Loss::NormalMap(_)));
+    if depths {
         profile.losses.push(Loss::Depth(DepthOptions::default()));
+    }
+    if normals {
+        profile.losses.push(Loss::NormalMap(NormalMapOptions::default()));
     }
 }
 
@@ -310,6 +327,7 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
             Loss::Normals(options) => scale(&mut options.from),
             Loss::DnConsistency(options) => scale(&mut options.from),
             Loss::Depth(options) => scale(&mut options.from),
+            Loss::NormalMap(options) => scale(&mut options.from),
             Loss::Neighbour(options) => scale(&mut options.from),
             _ => {}
         }

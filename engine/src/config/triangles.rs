@@ -17,6 +17,10 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
     c.within("dataset", |c| {
         let depths = profile.dataset.depths.as_deref();
         c.require("depths", depths.is_none(), depths.unwrap_or_default(), || why("null"));
+        let normals = profile.dataset.normals.as_deref();
+        c.require("normals", normals.is_none(), normals.unwrap_or_default(), || {
+            why("null")
+        });
     });
     c.within("memory", |c| {
         let storage = profile.memory.storage;
@@ -121,6 +125,7 @@ mod tests {
             ("train.dropout", "0.1", "train.dropout"),
             ("init", "{ kind: model, path: a.ply }", "init.kind"),
             ("dataset.depths", "depth", "dataset.depths"),
+            ("dataset.normals", "normal", "dataset.normals"),
             ("mesh_splatting.max_points", "10", "mesh_splatting.max_points"),
             (
                 "mesh_splatting.supersample",

@@ -3,27 +3,11 @@
 //!
 //! The depth z is where rays meet blended planes, as in [`super::plane_loss`]; the gradient goes to these planes.
 
-use serde::{Deserialize, Serialize};
-
 use super::counters::Args;
+use super::fading::FadingWeight;
 use super::generated::depth_loss;
 use super::views::{Pixels, Shared, Surface};
 use crate::program::{Program, Span};
-
-/// Weight of the loss: `start * exp(decay * iteration)`, and 0 before `from`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DepthWeight {
-    /// At iteration 0.
-    pub start: f32,
-    /// Logarithm of the factor of a step.
-    pub decay: f32,
-    /// First step with a weight: steps before it may look at surfaces for another loss.
-    #[serde(default)]
-    pub from: u32,
-}
-
-/// Weights come from checked settings: none is NaN.
-impl Eq for DepthWeight {}
 
 /// Appends all passes behind those of [`super::surface_depth`], and of [`super::plane_loss`] unless `alone`; `sums` has a word a tile,
 /// and the photo's words of depth lie behind its colours and mask. Images fit a binding.
@@ -33,7 +17,7 @@ pub fn record(
     pixels: &Pixels,
     surface: &Surface,
     sums: Span,
-    weight: DepthWeight,
+    weight: FadingWeight,
     alone: bool,
 ) {
     if alone {

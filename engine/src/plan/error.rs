@@ -317,6 +317,9 @@ pub enum LossError {
     /// Depth maps and their loss, one without the other.
     #[error("the loss `depth` compares with depth maps, and of these two the run has one")]
     NoDepths,
+    /// Normal maps and their loss, one without the other.
+    #[error("the loss `normal_map` compares with normal maps, and of these two the run has one")]
+    NoNormals,
     /// A background that changes behind photos that are blended over one.
     #[error("`model.background` is random, and photos with transparent pixels are blended over one colour once")]
     Blended,
@@ -369,6 +372,7 @@ impl LossError {
                 "`dataset.masks` names their folder; `dataset.alpha: mask` takes them from transparent photos"
             }
             Self::NoDepths => "`dataset.depths` names the folder of the maps",
+            Self::NoNormals => "`dataset.normals` names the folder of the maps",
             Self::Blended => {
                 "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
             }

@@ -3,7 +3,7 @@
 use super::{LossError, PlanError};
 use crate::config::{Background, MostGaussians, Profile, Residency};
 use crate::kernels::density_terms::DensityTerms;
-use crate::kernels::depth_loss::DepthWeight;
+use crate::kernels::fading::FadingWeight;
 use crate::kernels::neighbor_loss::PairWeights;
 use crate::kernels::views::IMAGE_BYTES;
 use crate::kernels::{exposure, pose};
@@ -27,13 +27,17 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -
     let pixels = scene.views().map(|(_, view)| view.pixels()).max().unwrap_or(0);
     let most = limits.binding_bytes / IMAGE_BYTES;
     if extra.surfaces() && pixels > most {
-        let loss = match (extra.normals, extra.consistency, extra.depth, extra.pair) {
-            (true, ..) => "normals",
-            (_, true, ..) => "dn_consistency",
-            (_, _, Some(_), _) => "depth",
-            (.., Some(_)) => "neighbour",
-            (.., None) => "density",
-        };
+        let losses = [
+            ("normals", extra.normals),
+            ("dn_consistency", extra.consistency),
+            ("depth", extra.depth.is_some()),
+            ("normal_map", extra.normal_map.is_some()),
+            ("neighbour", extra.pair.is_some()),
+        ];
+        let loss = losses
+            .into_iter()
+            .find(|(_, has)| *has)
+            .map_or("density", |(loss, _)| loss);
         return Err(LossError::SurfacesTooLarge { loss, pixels, most }.into());
     }
     if extra.pair.is_some() && profile.dataset.residency == Residency::Stream {
@@ -41,6 +45,9 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -
     }
     if extra.depth.is_some() != scene.parts().depths {
         return Err(LossError::NoDepths.into());
+    }
+    if extra.normal_map.is_some() != scene.parts().normals {
+        return Err(LossError::NoNormals.into());
     }
     let blended = scene.train.iter().any(|view| view.alpha == Alpha::Composite);
     if profile.model.background == Background::Random && blended {
@@ -58,11 +65,11 @@ pub(super) fn extra(profile: &Profile, extent: f32) -> ExtraLosses {
         normals: has(|loss| matches!(loss, Loss::Normals(_)) && loss.weight() > 0.0),
         consistency: has(|loss| matches!(loss, Loss::DnConsistency(_)) && loss.weight() > 0.0),
         depth: profile.losses.iter().find_map(|loss| match loss {
-            Loss::Depth(options) if options.weight > 0.0 => Some(DepthWeight {
-                start: options.weight,
-                decay: (options.weight_end / options.weight).ln() / profile.schedule.iterations.max(1) as f32,
-                from: options.from,
-            }),
+            Loss::Depth(options) => fading(options.weight, options.weight_end, options.from, profile),
+            _ => None,
+        }),
+        normal_map: profile.losses.iter().find_map(|loss| match loss {
+            Loss::NormalMap(options) => fading(options.weight, options.weight_end, options.from, profile),
             _ => None,
         }),
         pair: profile.losses.iter().find_map(|loss| match loss {
@@ -81,6 +88,15 @@ pub(super) fn extra(profile: &Profile, extent: f32) -> ExtraLosses {
             extent,
         }),
     }
+}
+
+/// A weight that falls from one to another over the run, and is 0 before `from`; none where it is 0 throughout.
+fn fading(weight: f32, weight_end: f32, from: u32, profile: &Profile) -> Option<FadingWeight> {
+    (weight > 0.0).then(|| FadingWeight {
+        start: weight,
+        decay: (weight_end / weight).ln() / profile.schedule.iterations.max(1) as f32,
+        from,
+    })
 }
 
 /// Most Gaussians that the terms of the density leave room for; none where there are no such terms.

@@ -3,7 +3,9 @@
 use super::PlanError;
 use crate::config::{self, Profile};
 use crate::plugins::Loss;
-use crate::scene::{Alpha, AlphaChoice, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort};
+use crate::scene::{
+    Alpha, AlphaChoice, Axes, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort,
+};
 
 /// How the scene is read.
 ///
@@ -37,25 +39,36 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
         follow_links: profile.dataset.follow_links,
         respect_principal_point: profile.dataset.respect_principal_point,
         depths: None,
+        normals: None,
         seen_points: 0,
     })
 }
 
-/// How the scene is read for training, which alone looks at depth maps.
+/// How the scene is read for training, which alone looks at maps of photos.
 ///
 /// # Errors
 /// See [`scene_options`].
 pub fn training_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
-    let looks = |loss: &Loss| matches!(loss, Loss::Depth(options) if options.weight > 0.0);
-    let depths = profile
-        .dataset
-        .depths
-        .as_ref()
-        .filter(|_| profile.losses.iter().any(looks));
+    let looks = |pick: fn(&Loss) -> bool| profile.losses.iter().any(|loss| pick(loss) && loss.weight() > 0.0);
+    let depths = profile.dataset.depths.as_ref();
+    let depths = depths.filter(|_| looks(|loss| matches!(loss, Loss::Depth(_))));
+    let normals = profile.dataset.normals.as_ref();
+    let normals = normals.filter(|_| looks(|loss| matches!(loss, Loss::NormalMap(_))));
+    let axes = match profile.dataset.normals_axes {
+        config::NormalsAxes::Opengl => Axes::Opengl,
+        config::NormalsAxes::Opencv => Axes::Opencv,
+        config::NormalsAxes::Lub => Axes::Lub,
+        config::NormalsAxes::Rdb => Axes::Rdb,
+    };
     Ok(SceneOptions {
         depths: depths.map(Into::into),
-        // maps are fitted to the points that their photos are known to show
-        seen_points: if depths.is_some() { MOST_FIT_POINTS } else { 0 },
+        normals: normals.map(|folder| (folder.into(), axes)),
+        // maps are held against the points that their photos are known to show
+        seen_points: if depths.is_some() || normals.is_some() {
+            MOST_FIT_POINTS
+        } else {
+            0
+        },
         ..scene_options(profile)?
     })
 }

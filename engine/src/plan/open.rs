@@ -93,7 +93,7 @@ pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults)
     let of_planes = |loss: &&Loss| {
         matches!(
             loss,
-            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::Neighbour(_)
+            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
         )
     };
     if let Some(loss) = profile.losses.iter().find(of_planes) {

@@ -109,7 +109,7 @@ pub fn is_rebuild(profile: &Profile, iteration: u32) -> bool {
     })
 }
 
-/// What the loss of a step looks at: surfaces too from the iteration that the loss `normals` or `depth` names, and where distances
+/// What the loss of a step looks at: surfaces too from the iteration that one of the losses of planes names, and where distances
 /// from them are a term.
 #[must_use]
 pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
@@ -117,6 +117,7 @@ pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
         Loss::Normals(options) => options.weight > 0.0 && iteration >= options.from,
         Loss::DnConsistency(options) => options.weight > 0.0 && iteration >= options.from,
         Loss::Depth(options) => options.weight > 0.0 && iteration >= options.from,
+        Loss::NormalMap(options) => options.weight > 0.0 && iteration >= options.from,
         _ => false,
     };
     let of_distances = |options: &DensityOptions| options.variant == DensityVariant::Sdf;

@@ -14,6 +14,7 @@ family! {
         Normals(NormalsOptions) = "normals", "disagreement between blended normals and the normals of the depth map, away from edges of the photo: surfaces for meshes";
         DnConsistency(DnConsistencyOptions) = "dn_consistency", "SuGaR: disagreement between blended normals and the normals of blended depths";
         Depth(DepthOptions) = "depth", "disagreement between a render's inverse depth and the photo's depth map; needs `dataset.depths`";
+        NormalMap(NormalMapOptions) = "normal_map", "angle between a render's normals and those of the photo's normal map; needs `dataset.normals`";
         Neighbour(NeighbourOptions) = "neighbour", "PGSR: disagreement of depths and greys with those of a neighbouring view, by blended planes";
         Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
     }
@@ -30,6 +31,7 @@ impl Loss {
             Self::Normals(options) => options.weight,
             Self::DnConsistency(options) => options.weight,
             Self::Depth(options) => options.weight,
+            Self::NormalMap(options) => options.weight,
             Self::Neighbour(options) => options.geometry + options.photometric,
             Self::Exposure(_) => 0.0,
         }
@@ -171,6 +173,36 @@ impl Default for DepthOptions {
 }
 
 impl Options for DepthOptions {
+    fn check(&self, checker: &mut Checker) {
+        checker.range("weight", self.weight, 0.0..=10.0);
+        checker.range("weight_end", self.weight_end, 1e-6..=10.0);
+        checker.range("from", self.from, 0..=10_000_000);
+    }
+}
+
+/// Options of `normal_map`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NormalMapOptions {
+    /// Weight in the sum at the first iteration; 0 to 10.
+    pub weight: f32,
+    /// And at the last, log-linear between; 0.000001 to 10.
+    pub weight_end: f32,
+    /// First iteration that has the term; 0 to 10 000 000. The steps before it cost what they cost without it.
+    pub from: u32,
+}
+
+impl Default for NormalMapOptions {
+    fn default() -> Self {
+        Self {
+            weight: 0.05,
+            weight_end: 0.005,
+            from: 500,
+        }
+    }
+}
+
+impl Options for NormalMapOptions {
     fn check(&self, checker: &mut Checker) {
         checker.range("weight", self.weight, 0.0..=10.0);
         checker.range("weight_end", self.weight_end, 1e-6..=10.0);

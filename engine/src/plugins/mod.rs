@@ -26,6 +26,7 @@ pub use init::{
 };
 pub use losses::{
     AlphaOptions, DepthOptions, DnConsistencyOptions, DssimOptions, ExposureOptions, L1Options, Loss, NeighbourOptions,
+    NormalMapOptions,
 };
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::maps::MapKind;
 use super::resolution::MIN_WIDTH_PX;
 
 /// Missing images, or cameras, that a message lists one by one.
@@ -280,19 +281,24 @@ pub enum SceneError {
         /// File names that the first image's mask may have.
         looked_for: String,
     },
-    /// Depth maps were asked for and there are none.
+    /// Maps of photos were asked for and there are none.
     #[error("{}", match folder.is_dir() {
         true => format!(
-            "no depth map in {} belongs to any of the {images} training photos; looked for {looked_for}; name another folder \
-             (dataset.depths)",
-            folder.display()
+            "no {} map in {} belongs to any of the {images} training photos; looked for {looked_for}; name another folder ({})",
+            kind.name(),
+            folder.display(),
+            kind.key()
         ),
         false => format!(
-            "there is no folder {}, which depth maps are to come from; name another folder (dataset.depths)",
-            folder.display()
+            "there is no folder {}, which {} maps are to come from; name another folder ({})",
+            folder.display(),
+            kind.name(),
+            kind.key()
         ),
     })]
-    NoDepths {
+    NoMaps {
+        /// What they were to say.
+        kind: MapKind,
         /// The folder.
         folder: PathBuf,
         /// Training photos.
@@ -300,9 +306,11 @@ pub enum SceneError {
         /// File names that the first photo's map may have.
         looked_for: String,
     },
-    /// A depth map that cannot be used.
-    #[error("the depth map {} cannot be used: {detail}", path.display())]
-    DepthMap {
+    /// A map of a photo that cannot be used.
+    #[error("the {} map {} cannot be used: {detail}", kind.name(), path.display())]
+    Map {
+        /// What it was to say.
+        kind: MapKind,
         /// The file, or the folder where none can be used.
         path: PathBuf,
         /// Why.
@@ -340,7 +348,7 @@ impl SceneError {
     /// The reason alone, for lists of files.
     pub(super) fn short(&self) -> String {
         match self {
-            Self::Image { detail, .. } | Self::DepthMap { detail, .. } => detail.clone(),
+            Self::Image { detail, .. } | Self::Map { detail, .. } => detail.clone(),
             Self::Io { reason, .. } => reason.to_string(),
             other => other.to_string(),
         }

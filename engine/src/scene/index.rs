@@ -158,6 +158,7 @@ impl SceneIndex {
         PhotoParts {
             masked: self.masked,
             depths: self.train.iter().any(|view| view.depth.is_some()),
+            normals: self.train.iter().any(|view| view.normal.is_some()),
         }
     }
 

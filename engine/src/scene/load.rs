@@ -25,7 +25,7 @@ use super::photos::header;
 use super::photos::header::Header;
 use super::photos::upright::Planner;
 use super::view::{self, Alpha, View};
-use super::{Near, Point, Resolution, SceneError, depths, masks, seen, split};
+use super::{Near, Point, Resolution, SceneError, depths, masks, normals, seen, split};
 
 /// Image folder of COLMAP data sets unless told otherwise.
 const IMAGES: &str = "images";
@@ -496,6 +496,11 @@ impl Loader<'_> {
         if let Some(folder) = &self.options.depths {
             let told = (&mut self.notices, &mut self.warnings);
             depths::attach(&mut train, self.root, folder, &points, &self.fence, told.0, told.1)?;
+        }
+        if let Some((folder, axes)) = &self.options.normals {
+            let told = (&mut self.notices, &mut self.warnings);
+            let which = (folder.as_path(), *axes);
+            normals::attach(&mut train, self.root, which, &points, &self.fence, told.0, told.1)?;
         }
         let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
         self.notices.extend(crop_notices(&cameras));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::normals::Axes;
 use super::view::Alpha;
 use super::{Resolution, Undistort};
 
@@ -98,6 +99,8 @@ pub struct SceneOptions {
     pub masks: MaskChoice,
     /// Folder of depth maps, relative to the scene's; there must be some. None when absent.
     pub depths: Option<PathBuf>,
+    /// Folder of normal maps, likewise, and the axes of their normals.
+    pub normals: Option<(PathBuf, Axes)>,
     /// Most points that are kept of those each training photo shows; 0 for none.
     pub seen_points: u32,
 }
@@ -115,6 +118,7 @@ impl Default for SceneOptions {
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,
             depths: None,
+            normals: None,
             seen_points: 0,
         }
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::depths::DepthMap;
 use super::formats::posed::PosedImage;
+use super::normals::NormalMap;
 use super::photos::header::Header;
 use super::photos::upright::{Planner, Upright};
 use super::{Camera, Intrinsics, SceneError, SeenPoint};
@@ -88,6 +89,8 @@ pub struct View {
     pub mask: Option<MaskFile>,
     /// What is known of the photo's depths; only of training views, where maps are asked for.
     pub depth: Option<DepthMap>,
+    /// And of the normals of what it shows; likewise.
+    pub normal: Option<NormalMap>,
     /// Points of the sparse model that the photo shows, inside of it; empty unless asked for, and in test views.
     pub seen: Arc<[SeenPoint]>,
 }
@@ -125,6 +128,7 @@ impl View {
             upright,
             mask: None,
             depth: None,
+            normal: None,
             seen: Arc::default(),
         })
     }

@@ -7,7 +7,7 @@ use crate::gaussians::bound::Binding;
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
 use crate::kernels::density_terms::DensityTerms;
-use crate::kernels::depth_loss::DepthWeight;
+use crate::kernels::fading::FadingWeight;
 use crate::kernels::neighbor_loss::PairWeights;
 use crate::kernels::swaths::Swaths;
 use crate::kernels::uniforms::TILE_PX;
@@ -26,7 +26,10 @@ pub struct ExtraLosses {
     /// SuGaR's agreement of blended normals and depths, from some iteration on; not together with the other two.
     pub consistency: bool,
     /// Agreement of renders and photos' depth maps, from some iteration on; photos then carry them.
-    pub depth: Option<DepthWeight>,
+    pub depth: Option<FadingWeight>,
+    /// Agreement of renders and photos' normal maps, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normal_map: Option<FadingWeight>,
     /// Terms of the density of Gaussians, from some iteration on.
     pub density: Option<DensityTerms>,
     /// Consistency with a neighbouring view, from some iteration on.
@@ -38,7 +41,7 @@ impl ExtraLosses {
     /// True where some steps train the planes of Gaussians.
     #[must_use]
     pub const fn planes(&self) -> bool {
-        self.normals || self.consistency || self.depth.is_some() || self.pair.is_some()
+        self.normals || self.consistency || self.depth.is_some() || self.normal_map.is_some() || self.pair.is_some()
     }
 
     /// True where some steps draw surfaces of one view alone.
@@ -225,6 +228,7 @@ impl Capacities {
         PhotoParts {
             masked: self.masked,
             depths: self.losses.depth.is_some(),
+            normals: self.losses.normal_map.is_some(),
         }
     }
 

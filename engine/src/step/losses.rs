@@ -3,13 +3,14 @@
 //! What a profile does not ask for has no tensor and no pass here.
 
 use super::{Capacities, PairTensors, StepTensors, triangles};
-use crate::kernels::depth_loss::DepthWeight;
 use crate::kernels::exposure::Exposures;
+use crate::kernels::fading::FadingWeight;
 use crate::kernels::plane_loss::PlaneLossIo;
 use crate::kernels::pose::Poses;
 use crate::kernels::views::{Chunk, Intersections, Pixels, Splats};
 use crate::kernels::{
-    alpha_loss, depth_loss, exposure, loss, neighbor_loss, plane_loss, pose, rasterize_backward, surface_depth,
+    alpha_loss, depth_loss, exposure, loss, neighbor_loss, normal_map_loss, plane_loss, pose, rasterize_backward,
+    surface_depth,
 };
 use crate::program::{Class, Program, Span, Tag, TensorTable};
 
@@ -25,7 +26,9 @@ pub struct ExtraTensors {
     /// Loss of surfaces; only in steps that draw them.
     pub plane_loss: Option<PlaneLossIo>,
     /// Weight of the loss of depth maps; only in steps that draw surfaces.
-    pub depth_weight: Option<DepthWeight>,
+    pub depth_weight: Option<FadingWeight>,
+    /// And of that of normal maps.
+    pub normal_map_weight: Option<FadingWeight>,
     /// Consistency with a neighbouring view; only in steps that compare with one.
     pub pair: Option<PairTensors>,
 }
@@ -74,6 +77,7 @@ impl ExtraTensors {
             poses,
             plane_loss: None,
             depth_weight: None,
+            normal_map_weight: None,
             pair: None,
         }
     }
@@ -99,16 +103,20 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
     let ExtraTensors {
         plane_loss: planes,
         depth_weight,
+        normal_map_weight,
         pair,
         ..
     } = t.extra;
-    let of_planes = planes.is_some() || depth_weight.is_some() || pair.is_some();
+    let of_depths = planes.is_some() || depth_weight.is_some() || pair.is_some();
+    let of_planes = of_depths || normal_map_weight.is_some();
     let Some(surface) = pixels.surface.filter(|_| of_planes) else {
         return;
     };
     let max_pixels = t.capacities.max_pixels;
     let depths = planes.map_or(plane_loss::PLANES, |io| io.kind.depths());
-    surface_depth::record(program, &t.shared, pixels, &surface, depths, max_pixels);
+    if of_depths {
+        surface_depth::record(program, &t.shared, pixels, &surface, depths, max_pixels);
+    }
     if let Some(io) = planes {
         plane_loss::record(program, &t.shared, pixels, &surface, &io);
     }
@@ -124,8 +132,17 @@ pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {
             planes.is_none(),
         );
     }
-    if let Some(pair) = pair {
+    if let Some(weight) = normal_map_weight {
         let alone = planes.is_none() && depth_weight.is_none();
+        let losses = normal_map_loss::Recorded {
+            weight,
+            alone,
+            behind_depths: depth_weight.is_some(),
+        };
+        normal_map_loss::record(program, &t.shared, pixels, &surface, t.loss_sums, losses);
+    }
+    if let Some(pair) = pair {
+        let alone = planes.is_none() && depth_weight.is_none() && normal_map_weight.is_none();
         neighbor_loss::record(program, &t.shared, pixels, &surface, &pair.io, max_pixels, alone);
     }
 }

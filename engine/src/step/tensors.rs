@@ -205,6 +205,7 @@ impl StepTensors {
             sums: self.loss_sums,
         });
         tensors.extra.depth_weight = self.capacities.losses.depth;
+        tensors.extra.normal_map_weight = self.capacities.losses.normal_map;
         tensors
     }
 

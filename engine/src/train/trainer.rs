@@ -327,8 +327,8 @@ impl Trainer {
     #[must_use]
     pub fn looks_at_normals(&self, iteration: u32) -> bool {
         let losses = &self.report.capacities.losses;
-        let planes = losses.normals || losses.consistency || losses.depth.is_some();
-        planes && schedule::terms_at(&self.profile, iteration) == Terms::Surface
+        let compares = losses.normals || losses.consistency;
+        compares && schedule::terms_at(&self.profile, iteration) == Terms::Surface
     }
 
     /// True when training images stay on the device: steps then name theirs, and no step brings one.

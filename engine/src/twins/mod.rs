@@ -46,6 +46,7 @@ pub mod metrics;
 pub mod morton;
 pub mod neighbor_loss;
 pub mod neighbors;
+pub mod normal_map_loss;
 pub mod opacity_reset;
 pub mod plane_loss;
 pub mod pose;

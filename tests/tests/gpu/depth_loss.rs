@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::counters::Counters;
-use kiln::kernels::depth_loss::{self, DepthWeight};
+use kiln::kernels::depth_loss;
+use kiln::kernels::fading::FadingWeight;
 use kiln::kernels::views::{Reduction, Surface};
 use kiln::kernels::{prepare_args, uniforms::StepUniforms};
 use kiln::memory::Gpu;
@@ -21,7 +22,7 @@ use kiln_tests::twin::uniforms;
 /// No multiples of a tile, one pixel wide or high, and odd numbers of pixels before the words.
 const SIZES: [[u32; 2]; 5] = [[64, 48], [37, 51], [16, 17], [1, 40], [3, 3]];
 /// Falls to a half in 1000 steps.
-const WEIGHT: DepthWeight = DepthWeight {
+const WEIGHT: FadingWeight = FadingWeight {
     start: 0.8,
     decay: -0.000_693_147_2,
     from: ITERATION,
@@ -155,7 +156,7 @@ fn losses_and_gradients_follow_the_twin() {
             let (planes, depths) = planes(&View::new(&camera));
             let words = words(&depths);
             let mask: Vec<u8> = scene.mask().iter().map(|counts| u8::from(*counts) * 255).collect();
-            let photo = Photo::with_depths(scene.target(), masked.then_some(&mask[..]), Some(&words));
+            let photo = Photo::with_maps(scene.target(), masked.then_some(&mask[..]), Some(&words), None);
             let mut bytes = photo.bytes().to_vec();
             bytes.resize(bytes.len().next_multiple_of(4), 0);
             let before = 0.25;

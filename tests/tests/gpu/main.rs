@@ -17,6 +17,7 @@ mod model;
 mod near_light;
 mod neighbor_loss;
 mod neighbors;
+mod normal_map_loss;
 mod plane_loss;
 mod planes;
 mod poison;

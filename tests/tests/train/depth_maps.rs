@@ -83,12 +83,12 @@ fn gaussians_go_where_maps_say() {
     let scratch = Scratch::new("depth");
     let scene = scratch.join("scene");
     solids(&scene);
-    write_maps(&scene, "depths", 0.0);
+    write_maps(&scene, "guesses", 0.0);
     write_maps(&scene, "nonsense", 0.2);
     let losses = "[{ kind: l1 }, { kind: dssim }, { kind: depth, weight: 1, weight_end: 0.1, from: 10 }]";
     let with = |folder| [("dataset.depths", folder), ("losses", losses)];
     let none = mean_distance(&scratch, "none", &[]);
-    let sound = mean_distance(&scratch, "sound", &with("depths"));
+    let sound = mean_distance(&scratch, "sound", &with("guesses"));
     let odd = mean_distance(&scratch, "odd", &with("nonsense"));
     println!("mean distance: {none} without maps, {sound} with them, {odd} with a fifth of nonsense");
     assert!(sound < 0.8 * none, "{sound} against {none}");

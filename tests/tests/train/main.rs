@@ -13,6 +13,7 @@ mod images;
 mod large_photos;
 mod losses;
 mod neighbour;
+mod normal_maps;
 mod order;
 mod parity;
 mod plan;

@@ -76,6 +76,12 @@ const SETTINGS: &[Flag] = &[
         "Train on the depth maps in a folder of the scene",
     ),
     flag(
+        &["normals"],
+        "dataset.normals",
+        One("FOLDER", text),
+        "Train on the normal maps in a folder of the scene; `dataset.normals_axes` says what they are along",
+    ),
+    flag(
         &["init-ply"],
         "init",
         One("FILE", init_ply),

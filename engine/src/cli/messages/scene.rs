@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use super::{complete, golden, path, system};
-use crate::scene::SceneError;
+use crate::scene::{MapKind, SceneError};
 
 #[test]
 fn data_sets() {
@@ -138,14 +138,27 @@ fn data_sets() {
             images: 185,
             looked_for: "1.png, 1.jpg.png".to_owned(),
         },
-        SceneError::NoDepths {
+        SceneError::NoMaps {
+            kind: MapKind::Depth,
             folder: path("garden/depths"),
             images: 162,
             looked_for: "1.png, 1.exr, 1.npy".to_owned(),
         },
-        SceneError::DepthMap {
+        SceneError::Map {
+            kind: MapKind::Depth,
             path: path("garden/depths/1.png"),
             detail: "the median point is 40 % off".to_owned(),
+        },
+        SceneError::NoMaps {
+            kind: MapKind::Normal,
+            folder: path("garden/normals"),
+            images: 162,
+            looked_for: "1.png, 1.exr, 1.npy".to_owned(),
+        },
+        SceneError::Map {
+            kind: MapKind::Normal,
+            path: path("garden/normals/1.png"),
+            detail: "97 % of its normals point away from the camera in the axes `opengl`; set dataset.normals_axes to opencv".to_owned(),
         },
         SceneError::Image {
             path: path("garden/images/1.jpg"),
@@ -181,8 +194,8 @@ fn data_sets() {
             MaskSize,
             AllMasked,
             NoMasks,
-            NoDepths,
-            DepthMap,
+            NoMaps,
+            Map,
             Image,
             Resolution,
             NoSuchView,

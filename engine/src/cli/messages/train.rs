@@ -91,6 +91,7 @@ fn plan() {
         PlanError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
         PlanError::Loss(LossError::NoMasks),
         PlanError::Loss(LossError::NoDepths),
+        PlanError::Loss(LossError::NoNormals),
         PlanError::Loss(LossError::Blended),
         PlanError::Loss(LossError::Scores),
         PlanError::Loss(LossError::Streamed),

@@ -70,6 +70,7 @@ pub mod neighbor_rows;
 pub mod neighbor_search;
 pub mod neighbor_starts;
 pub mod neighbor_take;
+pub mod normal_map_loss;
 pub mod opacity_reset;
 pub mod plane_gather;
 pub mod plane_loss;
@@ -118,7 +119,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 197] = [
+pub static ALL: [&Shader; 200] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -219,6 +220,9 @@ pub static ALL: [&Shader; 197] = [
     &neighbor_starts::BEFORE.shader,
     &neighbor_starts::BLOCKS.shader,
     &neighbor_take::KERNEL.shader,
+    &normal_map_loss::KERNEL.shader,
+    &normal_map_loss::MASKED.shader,
+    &normal_map_loss::REDUCE.shader,
     &opacity_reset::KERNEL.shader,
     &plane_gather::KERNEL.shader,
     &plane_gather::PLAIN.shader,

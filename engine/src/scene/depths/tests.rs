@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::npy::tests::file as npy;
 use super::*;
+use crate::scene::maps::npy_file as npy;
 use crate::scene::scratch::Scratch;
 use crate::scene::{ImageOptions, ImageStore, SceneIndex, SceneOptions, Split, ViewId};
 

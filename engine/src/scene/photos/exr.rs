@@ -118,6 +118,23 @@ pub(in crate::scene) fn plane(bytes: &[u8], size_px: (u32, u32), names: &[&str])
     Ok(channel.sample_data.values_as_f32().collect())
 }
 
+/// Three channels of a file that must have this size, a pixel's numbers together: the first of `names` that it has all of.
+///
+/// # Errors
+/// What is wrong with the file, for people.
+pub(in crate::scene) fn triples(bytes: &[u8], size_px: (u32, u32), names: &[[&str; 3]]) -> Result<Vec<f32>, String> {
+    let channels = planes(bytes, size_px)?;
+    let of = |name: &str| channels.iter().find(|channel| channel.name.eq(name));
+    let found = names.iter().find_map(|[x, y, z]| Some([of(x)?, of(y)?, of(z)?]));
+    let found = found.ok_or_else(|| {
+        let looked_for: Vec<String> = names.iter().map(|three| three.join(", ")).collect();
+        format!("it has none of the channels {}", looked_for.join("; "))
+    })?;
+    let pixels = size_px.0 as usize * size_px.1 as usize;
+    let pixel = |at: usize| found.map(|channel| channel.sample_data.value_by_flat_index(at).to_f32());
+    Ok((0..pixels).flat_map(pixel).collect())
+}
+
 /// All channels of the first flat part, each a plane of this size.
 fn planes(bytes: &[u8], size_px: (u32, u32)) -> Result<Vec<AnyChannel<FlatSamples>>, String> {
     let (width, height, _) = size(Cursor::new(bytes))?;

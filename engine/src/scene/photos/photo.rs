@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 /// An image: `3 * width * height` bytes of RGB, rows from the top, which is what it dereferences to. Behind it, each after zeros up
 /// to a multiple of four bytes: in scenes with masks one byte a pixel, 255 where the pixel counts and 0 where it does not; in scenes
-/// with depth maps a word for the unit of inverse depth and one for each pixel, little-endian. Copies share their bytes.
+/// with depth maps a word for the unit of inverse depth and one for each pixel, little-endian; in scenes with normal maps a word for
+/// each pixel. Copies share their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Photo {
     bytes: Arc<Vec<u8>>,
@@ -20,13 +21,19 @@ pub struct PhotoParts {
     pub masked: bool,
     /// Depths.
     pub depths: bool,
+    /// Normals.
+    pub normals: bool,
 }
 
 impl PhotoParts {
     /// A mask or none, and nothing else.
     #[must_use]
     pub const fn of_mask(masked: bool) -> Self {
-        Self { masked, depths: false }
+        Self {
+            masked,
+            depths: false,
+            normals: false,
+        }
     }
 }
 
@@ -34,16 +41,17 @@ impl Photo {
     /// Joins colours and, in a scene with masks, the mask.
     #[must_use]
     pub fn new(rgb: Vec<u8>, mask: Option<&[u8]>) -> Self {
-        Self::with_depths(rgb, mask, None)
+        Self::with_maps(rgb, mask, None, None)
     }
 
-    /// The same, and in a scene with depth maps the unit of inverse depth and the pixels' words.
+    /// The same, and in a scene with depth maps the unit of inverse depth and the pixels' words; in one with normal maps theirs.
     #[must_use]
-    pub fn with_depths(mut rgb: Vec<u8>, mask: Option<&[u8]>, depths: Option<&[u32]>) -> Self {
+    pub fn with_maps(mut rgb: Vec<u8>, mask: Option<&[u8]>, depths: Option<&[u32]>, normals: Option<&[u32]>) -> Self {
         let rgb_bytes = rgb.len();
         let parts = PhotoParts {
             masked: mask.is_some(),
             depths: depths.is_some(),
+            normals: normals.is_some(),
         };
         let bytes = photo_bytes(rgb_bytes as u64 / 3, parts);
         rgb.reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX) - rgb_bytes);
@@ -51,7 +59,7 @@ impl Photo {
             rgb.resize(rgb_bytes.next_multiple_of(4), 0);
             rgb.extend_from_slice(mask);
         }
-        if let Some(words) = depths {
+        for words in [depths, normals].into_iter().flatten() {
             rgb.resize(rgb.len().next_multiple_of(4), 0);
             rgb.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         }
@@ -63,7 +71,7 @@ impl Photo {
         }
     }
 
-    /// Colours, padding, mask and depths, see [`photo_bytes`].
+    /// Colours, padding, mask, depths and normals, see [`photo_bytes`].
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -80,9 +88,22 @@ impl Photo {
     /// Unit and words of depth, in scenes that have depth maps.
     #[must_use]
     pub fn depths(&self) -> Option<&[[u8; 4]]> {
+        let pixels = self.rgb_bytes / 3;
+        let behind = if self.parts.normals { pixels } else { 0 };
+        self.words(pixels + 1, behind).filter(|_| self.parts.depths)
+    }
+
+    /// Words of normals, in scenes that have normal maps.
+    #[must_use]
+    pub fn normals(&self) -> Option<&[[u8; 4]]> {
+        self.words(self.rgb_bytes / 3, 0).filter(|_| self.parts.normals)
+    }
+
+    /// So many words, with `behind` more behind them.
+    fn words(&self, count: usize, behind: usize) -> Option<&[[u8; 4]]> {
         let (_, words) = self.bytes.as_rchunks::<4>();
-        let start = words.len().checked_sub(self.rgb_bytes / 3 + 1)?;
-        words.get(start..).filter(|_| self.parts.depths)
+        let end = words.len().checked_sub(behind)?;
+        words.get(end.checked_sub(count)?..end)
     }
 
     /// True when both share their bytes.
@@ -110,6 +131,9 @@ pub const fn photo_bytes(pixels: u64, parts: PhotoParts) -> u64 {
     if parts.depths {
         bytes = bytes.next_multiple_of(4) + 4 * (pixels + 1);
     }
+    if parts.normals {
+        bytes = bytes.next_multiple_of(4) + 4 * pixels;
+    }
     bytes
 }
 
@@ -118,11 +142,15 @@ mod tests {
     use super::*;
 
     const fn parts(masked: bool, depths: bool) -> PhotoParts {
-        PhotoParts { masked, depths }
+        PhotoParts {
+            masked,
+            depths,
+            normals: false,
+        }
     }
 
     #[test]
-    fn masks_and_depths_follow_the_colours_in_whole_words() {
+    fn masks_and_maps_follow_the_colours_in_whole_words() {
         let plain = Photo::new(vec![1, 2, 3], None);
         assert_eq!((&plain[..], plain.mask(), plain.depths()), (&[1, 2, 3][..], None, None));
         assert_eq!(plain.bytes().len() as u64, photo_bytes(1, parts(false, false)));
@@ -132,7 +160,7 @@ mod tests {
         assert_eq!(masked.bytes().len() as u64, photo_bytes(3, parts(true, false)));
         let words = [9, 1, 2, 0x0403_0201];
         for mask in [None, Some(&[255, 0, 255][..])] {
-            let deep = Photo::with_depths(vec![7; 9], mask, Some(&words));
+            let deep = Photo::with_maps(vec![7; 9], mask, Some(&words), None);
             assert_eq!(
                 (deep.mask(), deep.bytes().len() as u64),
                 (mask, photo_bytes(3, parts(mask.is_some(), true)))
@@ -141,6 +169,20 @@ mod tests {
                 deep.depths().map(|words| words.concat()),
                 Some(words.map(u32::to_le_bytes).concat())
             );
+            assert_eq!(deep.normals(), None);
+            let normals = [5, 6, 0x0807_0605];
+            for depths in [None, Some(&words[..])] {
+                let both = Photo::with_maps(vec![7; 9], mask, depths, Some(&normals));
+                let parts = PhotoParts {
+                    normals: true,
+                    ..parts(mask.is_some(), depths.is_some())
+                };
+                assert_eq!(both.bytes().len() as u64, photo_bytes(3, parts));
+                assert_eq!(both.mask(), mask);
+                let concat = |words: Option<&[[u8; 4]]>| words.map(<[[u8; 4]]>::concat);
+                assert_eq!(concat(both.normals()), Some(normals.map(u32::to_le_bytes).concat()));
+                assert_eq!(concat(both.depths()), depths.and(concat(deep.depths())));
+            }
         }
         assert!(plain.is_same(&plain.clone()) && !plain.is_same(&Photo::new(vec![1, 2, 3], None)));
     }

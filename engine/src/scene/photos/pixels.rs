@@ -9,7 +9,9 @@ use image::{DynamicImage, ImageReader, Limits};
 use super::resize::{resize_nearest, resize_rgb};
 use super::upright::Upright;
 use super::{display, exr, jpeg};
-use crate::scene::depths::{self, DepthMap};
+use crate::scene::depths::DepthMap;
+use crate::scene::maps::{MapFile, MapKind, Over};
+use crate::scene::normals::NormalMap;
 use crate::scene::{Alpha, MaskFile, Photo, PhotoParts, SceneError, View, photo_bytes};
 
 /// What a decoder may need beside the picture itself, bytes.
@@ -37,6 +39,7 @@ pub(in crate::scene) struct Recipe {
     background: [f32; 3],
     mask: Option<MaskFile>,
     depth: Option<DepthMap>,
+    normal: Option<NormalMap>,
     /// What the photo carries, also where no file has it.
     parts: PhotoParts,
 }
@@ -53,6 +56,7 @@ impl Recipe {
             background,
             mask: view.mask.clone(),
             depth: view.depth.clone(),
+            normal: view.normal.clone(),
             parts,
         }
     }
@@ -79,17 +83,18 @@ impl Recipe {
         let between = area((self.size_px.0, self.source_px.1));
         let shown = if self.upright.shows_empty() { source } else { 0 };
         let mask = shown + self.mask.as_ref().map_or(0, |mask| 2 * area(mask.size_px));
-        let depth = self
-            .depth
-            .as_ref()
-            .map_or(0, |depth| depths::WORKING_BYTES_PER_PIXEL * area(depth.file.size_px));
+        let of_map = |kind: MapKind, map: Option<&MapFile>| {
+            map.map_or(0, |map| kind.working_bytes_per_pixel() * area(map.file.size_px))
+        };
+        let depth = of_map(MapKind::Depth, self.depth.as_ref().map(|depth| &depth.map));
+        let normal = of_map(MapKind::Normal, self.normal.as_ref().map(|normal| &normal.map));
         // decoding, then the picture, the half-resized one and the result; or the result and the mask
         let result = self.photo_bytes();
         (file * decoding.max(WORKING_BYTES_PER_PIXEL))
             .max(upright)
             .max(source * 3 + between * 3 + 2 * result)
             .max(2 * result + mask)
-            .max(2 * result + depth)
+            .max(2 * result + depth.max(normal))
     }
 
     /// Decodes: alpha as the view asks, then resized; the mask takes the nearest of its own pixels.
@@ -113,7 +118,13 @@ impl Recipe {
         };
         let mask = self.parts.masked.then(|| self.mask(stored_opaque)).transpose()?;
         let depths = self.parts.depths.then(|| self.depths()).transpose()?;
-        Ok(Photo::with_depths(rgb, mask.as_deref(), depths.as_deref()))
+        let normals = self.parts.normals.then(|| self.normals()).transpose()?;
+        Ok(Photo::with_maps(
+            rgb,
+            mask.as_deref(),
+            depths.as_deref(),
+            normals.as_deref(),
+        ))
     }
 
     /// 255 where a pixel at training resolution counts, else 0.
@@ -122,7 +133,7 @@ impl Recipe {
             Some(opaque) => resize_nearest(&self.upright.mask(opaque), self.source_px, self.size_px),
             None => match self.upright.shown() {
                 Some(shown) => resize_nearest(&shown, self.source_px, self.size_px),
-                None => vec![u8::MAX; usize::try_from(area(self.size_px)).unwrap_or(usize::MAX)],
+                None => vec![u8::MAX; self.pixels()],
             },
         };
         if let Some(file) = &self.mask {
@@ -148,15 +159,36 @@ impl Recipe {
 
     /// The unit of inverse depth, as bits, and a word for each pixel at training resolution.
     fn depths(&self) -> Result<Vec<u32>, SceneError> {
-        let pixels = usize::try_from(area(self.size_px)).unwrap_or(usize::MAX);
         match &self.depth {
             Some(depth) => {
                 let mut words = vec![(depth.fit.unit as f32).to_bits()];
-                words.extend(depth.words(&self.upright, self.source_px, self.size_px)?);
+                words.extend(depth.words(&self.over())?);
                 Ok(words)
             }
-            None => Ok(vec![0; pixels + 1]),
+            None => Ok(vec![0; self.pixels() + 1]),
         }
+    }
+
+    /// A word for each pixel at training resolution.
+    fn normals(&self) -> Result<Vec<u32>, SceneError> {
+        match &self.normal {
+            Some(normal) => normal.words(&self.over()),
+            None => Ok(vec![0; self.pixels()]),
+        }
+    }
+
+    /// The photo, for maps to be laid over.
+    fn over(&self) -> Over<'_> {
+        Over {
+            upright: &self.upright,
+            source_px: self.source_px,
+            size_px: self.size_px,
+        }
+    }
+
+    /// Pixels at training resolution.
+    fn pixels(&self) -> usize {
+        usize::try_from(area(self.size_px)).unwrap_or(usize::MAX)
     }
 }
 

@@ -66,6 +66,20 @@ impl Upright {
         }
     }
 
+    /// A direction in the turned picture that had these parts along x and y in the stored one.
+    pub(in crate::scene) fn turned_direction(&self, [x, y]: [f32; 2]) -> [f32; 2] {
+        match self.turn {
+            Orientation::NoTransforms => [x, y],
+            Orientation::Rotate90 => [-y, x],
+            Orientation::Rotate180 => [-x, -y],
+            Orientation::Rotate270 => [y, -x],
+            Orientation::FlipHorizontal => [-x, y],
+            Orientation::FlipVertical => [x, -y],
+            Orientation::Rotate90FlipH => [y, x],
+            Orientation::Rotate270FlipH => [-y, -x],
+        }
+    }
+
     /// Undistorts rows of a turned picture, `C` bytes a pixel.
     pub(in crate::scene) fn undistort<const C: usize>(&self, pixels: Vec<u8>) -> Vec<u8> {
         match &self.lens {

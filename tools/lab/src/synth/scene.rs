@@ -125,6 +125,7 @@ impl Synthetic {
             if self.kind == SyntheticKind::Solids {
                 photo = solids::photo(&Pose::of(view), self.size_px, self.focal(), self.samples);
                 self.depths(view, &folder.join("depths").join(name(view)).with_extension("npy"))?;
+                self.normals(view, &folder.join("normals").join(name(view)))?;
             }
             write_atomic(&folder.join("images").join(name(view)), |out: &mut AtomicFile| {
                 let [width, height] = self.size_px;
@@ -228,6 +229,18 @@ impl Synthetic {
             writeln!(out, "{header:117}")?;
             let depths = solids::depths(&Pose::of(view), self.size_px, self.focal());
             depths.iter().try_for_each(|depth| out.write_all(&depth.to_le_bytes()))
+        })
+    }
+
+    /// The exact normal map of a view, as a picture of 16 bits a channel.
+    fn normals(&self, view: u32, path: &Path) -> Result<(), ExportError> {
+        let [width, height] = self.size_px;
+        let normals = solids::normals(&Pose::of(view), self.size_px, self.focal());
+        let bytes: Vec<u8> = normals.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        write_atomic(path, |out: &mut AtomicFile| {
+            PngEncoder::new_with_quality(out, CompressionType::Fast, FilterType::Adaptive)
+                .write_image(&bytes, width, height, ExtendedColorType::Rgb16)
+                .map_err(io::Error::other)
         })
     }
 
@@ -336,7 +349,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use std::path::PathBuf;
 
-    use kiln::scene::{SceneIndex, SceneOptions};
+    use kiln::scene::{Axes, SceneIndex, SceneOptions};
 
     use super::*;
 
@@ -438,6 +451,20 @@ mod tests {
         };
         let deep = SceneIndex::load(&root, &with_depths).unwrap();
         assert!(deep.train.iter().all(|view| view.depth.is_some()));
+        for (axes, right) in [(Axes::Opengl, true), (Axes::Rdb, false)] {
+            let with_normals = SceneOptions {
+                normals: Some(("normals".into(), axes)),
+                eval: false,
+                ..SceneOptions::default()
+            };
+            let told = SceneIndex::load(&root, &with_normals).unwrap();
+            assert!(told.train.iter().all(|view| view.normal.is_some()));
+            let warned = told
+                .warnings
+                .iter()
+                .any(|told| told.contains("dataset.normals_axes=opengl"));
+            assert_eq!(warned, !right, "{:?}", told.warnings);
+        }
         let truth = kiln_mesh::ply::read(&std::fs::read(root.join(TRUTH_FILE)).unwrap()[..]).unwrap();
         let (count, normals) = (truth.positions().len(), truth.normals().unwrap());
         assert!((1000..3000).contains(&count) && truth.triangles().is_empty(), "{count}");

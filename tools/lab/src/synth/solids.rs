@@ -126,6 +126,29 @@ pub(super) fn depths(pose: &Pose, [width, height]: [u32; 2], focal: f64) -> Vec<
     (0..width * height).map(depth).collect()
 }
 
+/// Normals of what every pixel's centre shows, in the camera's axes with x to the right, y up and z towards the camera, row by row; in
+/// 16 bits, -1 is 0 and 1 is 65535. All 0 where there is nothing.
+pub(super) fn normals(pose: &Pose, [width, height]: [u32; 2], focal: f64) -> Vec<u16> {
+    let origin = pose.position();
+    let [cx, cy] = [width, height].map(|side| 0.5 * f64::from(side));
+    let normal = |pixel: u32| {
+        let [x, y] = [pixel % width, pixel / width].map(|at| f64::from(at) + 0.5);
+        let direction = pose.turn([(x - cx) / focal, (y - cy) / focal, 1.0]);
+        let Some((_, place)) = solids::cast(origin, direction) else {
+            return [0; 3];
+        };
+        // the ground is seen from above alone, and of the others the outside
+        let [right, down, away] = pose.rotation.map(|row| dot(row, place.normal));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and 65535"
+        )]
+        [right, -down, -away].map(|v| (32_767.5 + 32_767.5 * v).round() as u16)
+    };
+    (0..width * height).flat_map(normal).collect()
+}
+
 /// A point on a surface with its colour, seen through a random place of a random view; `id` numbers the points.
 pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, [u8; 3]) {
     // Half of the rays meet something; the square's middle is the answer to a row of misses that does not happen.

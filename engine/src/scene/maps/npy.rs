@@ -1,7 +1,8 @@
-//! Arrays of NumPy: one plane of numbers in a `.npy` file.
+//! Arrays of NumPy: one number a pixel or three, in a `.npy` file.
 //!
-//! Reads little-endian floats of 16, 32 and 64 bits and unsigned integers of 8, 16 and 32, rows first, of two dimensions or of three
-//! where one is 1. Refuses everything else by name.
+//! Reads little-endian floats of 16, 32 and 64 bits and unsigned integers of 8, 16 and 32, rows first: rows and columns, and for three
+//! numbers a pixel a third side of 3, behind them or, plane by plane, before them; a side of 1 may come first. Refuses everything
+//! else by name.
 
 use exr::prelude::f16;
 
@@ -15,6 +16,10 @@ pub(super) struct Header {
     pub(super) size_px: (u32, u32),
     /// The type's name, such as `<f4`.
     kind: Kind,
+    /// Numbers of a pixel.
+    channels: u32,
+    /// The planes follow each other, instead of a pixel's numbers.
+    planar: bool,
     /// Where the numbers begin.
     start: usize,
 }
@@ -41,11 +46,11 @@ impl Kind {
 }
 
 impl Header {
-    /// Reads the start of a file.
+    /// Reads the start of a file with one number a pixel, or three.
     ///
     /// # Errors
     /// What is wrong with it, for people.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(bytes: &[u8], channels: u32) -> Result<Self, String> {
         let cut = || "its header is cut short".to_owned();
         let rest = bytes.strip_prefix(MAGIC).ok_or("it is no NumPy array")?;
         let (length, rest, before) = match rest {
@@ -87,32 +92,49 @@ impl Header {
             .filter(|side| !side.is_empty())
             .map(|side| side.parse().ok())
             .collect();
-        let size_px = match sides.as_deref() {
-            Some(&[height, width] | &[1, height, width] | &[height, width, 1]) => (width, height),
+        let sides = sides.unwrap_or_default();
+        let (size_px, planar) = match (channels, &sides[..]) {
+            (1, &[height, width] | &[1, height, width] | &[height, width, 1])
+            | (3, &[height, width, 3] | &[1, height, width, 3]) => ((width, height), false),
+            (3, &[3, height, width] | &[1, 3, height, width]) => ((width, height), true),
             _ => {
                 return Err(format!(
-                    "its shape is ({}); rows and columns are read",
-                    shape.unwrap_or_default()
+                    "its shape is ({}); rows and columns{} are read",
+                    shape.unwrap_or_default(),
+                    if channels == 1 { "" } else { " of three numbers" }
                 ));
             }
         };
         Ok(Self {
             size_px,
+            channels,
+            planar,
             kind,
             start: before + length,
         })
     }
 
-    /// The numbers of a whole file.
+    /// The largest number of a type of whole ones.
+    pub(super) const fn most(&self) -> Option<f32> {
+        match self.kind {
+            Kind::U8 => Some(255.0),
+            Kind::U16 => Some(65_535.0),
+            Kind::U32 => Some(4_294_967_295.0),
+            Kind::F16 | Kind::F32 | Kind::F64 => None,
+        }
+    }
+
+    /// The numbers of a whole file, those of a pixel together.
     ///
     /// # Errors
     /// When there are not as many as the header says.
     pub(super) fn values(&self, bytes: &[u8]) -> Result<Vec<f32>, String> {
         let (width, height) = self.size_px;
-        let size = self.kind.bytes() * width as usize * height as usize;
-        let data = bytes.get(self.start..).and_then(|data| data.get(..size));
+        let pixels = width as usize * height as usize;
+        let size = pixels.checked_mul(self.kind.bytes() * self.channels as usize);
+        let data = bytes.get(self.start..).and_then(|data| data.get(..size?));
         let data = data.ok_or("the file ends before its numbers do; copy it again")?;
-        Ok(match self.kind {
+        let values: Vec<f32> = match self.kind {
             Kind::U8 => data.iter().map(|value| f32::from(*value)).collect(),
             Kind::U16 => data
                 .as_chunks()
@@ -139,7 +161,12 @@ impl Header {
                 .iter()
                 .map(|b| f64::from_le_bytes(*b) as f32)
                 .collect(),
-        })
+        };
+        if !self.planar {
+            return Ok(values);
+        }
+        let pixel = |at: usize| [0, 1, 2].map(|plane| values[plane * pixels + at]);
+        Ok((0..pixels).flat_map(pixel).collect())
     }
 }
 
@@ -160,7 +187,7 @@ pub(super) mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<((u32, u32), Vec<f32>), String> {
-        let header = Header::read(bytes)?;
+        let header = Header::read(bytes, 1)?;
         Ok((header.size_px, header.values(bytes)?))
     }
 
@@ -184,6 +211,26 @@ pub(super) mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn three_numbers_a_pixel_come_together_or_plane_by_plane() {
+        let bytes: Vec<u8> = (0..12_u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+        let read = |shape: &str| {
+            let file = file("<f4", "False", shape, &bytes);
+            let header = Header::read(&file, 3)?;
+            Ok::<_, String>((header.size_px, header.values(&file)?))
+        };
+        let together: Vec<f32> = (0..12_u8).map(f32::from).collect();
+        for shape in ["(2, 2, 3)", "(1, 2, 2, 3)"] {
+            assert_eq!(read(shape).unwrap(), ((2, 2), together.clone()), "{shape}");
+        }
+        let planes = vec![0.0, 4.0, 8.0, 1.0, 5.0, 9.0, 2.0, 6.0, 10.0, 3.0, 7.0, 11.0];
+        for shape in ["(3, 2, 2)", "(1, 3, 2, 2)"] {
+            assert_eq!(read(shape).unwrap(), ((2, 2), planes.clone()), "{shape}");
+        }
+        let told = read("(3, 4)").unwrap_err();
+        assert!(told.contains("(3, 4)") && told.contains("three numbers"), "{told}");
     }
 
     #[test]

@@ -1,0 +1,154 @@
+//! Numbers out of a map's file.
+//!
+//! PNG and TIFF files of 8 and 16 bits and of floating-point values, OpenEXR and NumPy arrays, with one number a pixel or three.
+//! What is not finite is 0.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use image::DynamicImage;
+
+use super::{MapKind, npy};
+use crate::scene::SceneError;
+use crate::scene::fence::Fence;
+use crate::scene::photos::{exr, header, pixels};
+
+/// Channels that hold depths, in the order they are looked for.
+const DEPTH_CHANNELS: [&str; 5] = ["Z", "depth.Z", "Y", "R", "V"];
+/// Channels that hold normals, likewise.
+const NORMAL_CHANNELS: [[&str; 3]; 4] = [
+    ["R", "G", "B"],
+    ["X", "Y", "Z"],
+    ["N.X", "N.Y", "N.Z"],
+    ["normal.X", "normal.Y", "normal.Z"],
+];
+/// Bytes of a NumPy array's start that its header is looked for in.
+const START_BYTES: u64 = 1 << 17;
+
+/// The numbers of a file.
+pub(in crate::scene) struct Numbers {
+    /// Pixel by pixel, row by row, those of a pixel together. Of pictures of depth they are shares of their range.
+    pub(in crate::scene) values: Vec<f32>,
+    /// The largest number of the type, where it holds whole ones.
+    pub(in crate::scene) most: Option<f32>,
+}
+
+/// Width and height of a file, pixels.
+pub(super) fn size(kind: MapKind, path: &Path, fence: &Fence) -> Result<(u32, u32), SceneError> {
+    if is_npy(path) {
+        fence.check(path)?;
+        let mut start = Vec::new();
+        let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
+        let read = file.take(START_BYTES).read_to_end(&mut start);
+        read.map_err(|e| SceneError::io(path, "read", e))?;
+        let header = npy::Header::read(&start, kind.channels()).map_err(|detail| kind.unusable(path, detail))?;
+        let size_px = header.size_px;
+        return match header::is_possible(size_px) {
+            true => Ok(size_px),
+            false => Err(kind.unusable(
+                path,
+                format!("its size of {}x{} is that of no photo", size_px.0, size_px.1),
+            )),
+        };
+    }
+    let found = header::read_all(&[PathBuf::from(path)], fence)?.pop();
+    match found {
+        Some(Ok(Some(header))) => Ok((header.width, header.height)),
+        Some(Err(error)) => Err(error),
+        Some(Ok(None)) | None => Err(kind.unusable(path, "it is gone".to_owned())),
+    }
+}
+
+/// The numbers of a file that must have this size, one a pixel or three.
+pub(in crate::scene) fn numbers(kind: MapKind, path: &Path, size_px: (u32, u32)) -> Result<Numbers, SceneError> {
+    let pixels = u64::from(size_px.0) * u64::from(size_px.1);
+    let bytes = pixels::read_file(path, pixels)?;
+    let bad = |detail: String| kind.unusable(path, detail);
+    let mut found = if is_npy(path) {
+        let header = npy::Header::read(&bytes, kind.channels()).map_err(bad)?;
+        Numbers {
+            values: header.values(&bytes).map_err(bad)?,
+            most: header.most(),
+        }
+    } else if exr::is_exr(&bytes) {
+        let values = match kind {
+            MapKind::Depth => exr::plane(&bytes, size_px, &DEPTH_CHANNELS),
+            MapKind::Normal => exr::triples(&bytes, size_px, &NORMAL_CHANNELS),
+        };
+        Numbers {
+            values: values.map_err(bad)?,
+            most: None,
+        }
+    } else {
+        let picture = pixels::decode_other(path, bytes, size_px)?;
+        match kind {
+            MapKind::Depth => grey(picture),
+            MapKind::Normal => colors(picture),
+        }
+        .map_err(bad)?
+    };
+    if found.values.len() as u64 != u64::from(kind.channels()) * pixels {
+        return Err(bad("its size is another than when the scene was read".to_owned()));
+    }
+    for value in &mut found.values {
+        *value = if value.is_finite() { *value } else { 0.0 };
+    }
+    Ok(found)
+}
+
+fn whole<T: Into<f32>>(values: Vec<T>, most: f32) -> Numbers {
+    Numbers {
+        values: values.into_iter().map(Into::into).collect(),
+        most: Some(most),
+    }
+}
+
+/// One number a pixel.
+fn grey(picture: DynamicImage) -> Result<Numbers, String> {
+    let share = |value: u16| f32::from(value) / 65_536.0;
+    let values = match picture {
+        DynamicImage::ImageLuma8(grey) => grey.into_raw().into_iter().map(|v| f32::from(v) / 256.0).collect(),
+        DynamicImage::ImageRgb8(rgb) => rgb.pixels().map(|pixel| f32::from(pixel.0[0]) / 256.0).collect(),
+        DynamicImage::ImageLuma16(grey) => grey.into_raw().into_iter().map(share).collect(),
+        DynamicImage::ImageRgb16(rgb) => rgb.pixels().map(|pixel| share(pixel.0[0])).collect(),
+        other => {
+            return Err(format!(
+                "its pixels are {:?}; depth maps have one channel",
+                other.color()
+            ));
+        }
+    };
+    Ok(Numbers { values, most: None })
+}
+
+/// Three numbers a pixel; transparent ones are black.
+fn colors(picture: DynamicImage) -> Result<Numbers, String> {
+    Ok(match picture {
+        DynamicImage::ImageRgb8(rgb) => whole(rgb.into_raw(), 255.0),
+        DynamicImage::ImageRgb16(rgb) => whole(rgb.into_raw(), 65_535.0),
+        DynamicImage::ImageRgba8(rgba) => {
+            let shown = |p: &image::Rgba<u8>| [p.0[0], p.0[1], p.0[2]].map(|v| if p.0[3] >= 128 { v } else { 0 });
+            whole(rgba.pixels().flat_map(shown).collect(), 255.0)
+        }
+        DynamicImage::ImageRgba16(rgba) => {
+            let shown = |p: &image::Rgba<u16>| [p.0[0], p.0[1], p.0[2]].map(|v| if p.0[3] >= 32_768 { v } else { 0 });
+            whole(rgba.pixels().flat_map(shown).collect(), 65_535.0)
+        }
+        DynamicImage::ImageRgb32F(rgb) => Numbers {
+            values: rgb.into_raw(),
+            most: None,
+        },
+        other => {
+            return Err(format!(
+                "its pixels are {:?}; normal maps have three channels",
+                other.color()
+            ));
+        }
+    })
+}
+
+fn is_npy(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("npy"))
+}
