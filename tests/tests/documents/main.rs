@@ -200,6 +200,9 @@ fn the_viewer() {
     fs::create_dir_all(place.at("data")).unwrap();
     symlink(place.at("runs"), place.at("data/experiments")).unwrap();
     let _ = MadeProject::new(&place.at("city-blocks"), &[("b0000", [[None; 2]; 2])]);
+    for name in ["city.streamed-sog", "garden.sog"] {
+        place.run(name, &format!("kiln export runs/garden-16gb -o {name}"));
+    }
     place.run_page("docs/guide/viewer.md");
     assert!(place.at("site/index.html").is_file());
 }
