@@ -228,7 +228,11 @@ fn convert(
 
 /// The folder for what is made of a model: in the run, or beside the file.
 fn beside(target: &Path, up: Up) -> PathBuf {
-    let folder = if target.is_dir() { target } else { target.parent().unwrap_or_else(|| Path::new("")) };
+    let folder = if target.is_dir() {
+        target
+    } else {
+        target.parent().unwrap_or_else(|| Path::new(""))
+    };
     folder.join(match up {
         Up::Scene => "mesh",
         // A mesh in the scene's own axes is not written over by one that `kiln eval` would find turned.

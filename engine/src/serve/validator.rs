@@ -7,7 +7,12 @@ use std::time::UNIX_EPOCH;
 /// place of another of equal length within a tick of a coarse clock is a new one. None where the system does not know.
 pub(super) fn entity_tag(metadata: &Metadata) -> Option<String> {
     let written = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("\"{:x}-{:x}-{:x}\"", metadata.len(), written.as_nanos(), identity(metadata)))
+    Some(format!(
+        "\"{:x}-{:x}-{:x}\"",
+        metadata.len(),
+        written.as_nanos(),
+        identity(metadata)
+    ))
 }
 
 #[cfg(unix)]

@@ -55,7 +55,10 @@ pub(super) fn write<T>(path: &Path, fill: impl FnOnce(&mut Files) -> Result<T, E
     let name = path
         .file_name()
         .ok_or_else(|| refused(io::ErrorKind::InvalidFilename.into()))?;
-    let above = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let above = path
+        .parent()
+        .filter(|folder| *folder != Path::new(""))
+        .unwrap_or(Path::new("."));
     make_folder(above)?;
     let hidden = above.join(format!(".{}.{}-0.tmp", name.to_string_lossy(), std::process::id()));
     remove_left(above, &name.to_string_lossy());
@@ -103,13 +106,21 @@ mod tests {
         let above = std::env::temp_dir().join(format!("kiln-folder-{}", std::process::id()));
         let of = |process: u32, name: &str| above.join(format!(".{name}.{process}-0.tmp"));
         let running = std::os::unix::process::parent_id();
-        for (process, name) in [(u32::MAX, "city"), (std::process::id(), "city"), (running, "city"), (u32::MAX, "town")] {
+        for (process, name) in [
+            (u32::MAX, "city"),
+            (std::process::id(), "city"),
+            (running, "city"),
+            (u32::MAX, "town"),
+        ] {
             fs::create_dir_all(of(process, name)).unwrap();
             fs::write(of(process, name).join("bucket-0.tmp"), "old").unwrap();
         }
         let path = above.join("city");
         write(&path, |files| files.put("new", b"1")).unwrap();
-        let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> = fs::read_dir(&path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         assert_eq!(names, ["new"]);
         assert!(!of(u32::MAX, "city").exists() && !of(std::process::id(), "city").exists());
         assert!(of(running, "city").exists() && of(u32::MAX, "town").exists());
