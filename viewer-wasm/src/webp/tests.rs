@@ -108,7 +108,7 @@ fn groups_of_codes_are_bounded() {
     writer.codes(7);
     let image = read(&writer.file(), 200).unwrap();
     assert_eq!((image.width, image.pixels), (20, vec![0xff07_0707; 200]));
-    let groups = |n: u32| groups_of(&(0..n).map(|group| 3 * group << 8).collect::<Vec<_>>());
+    let groups = |n: u32| groups_of(&(0..n).map(|group| (3 * group) << 8).collect::<Vec<_>>());
     assert_eq!(groups(2).unwrap(), [true, false, false, true]);
     assert!(groups(4096).is_ok());
     assert!(groups(4097).unwrap_err().contains("4097 groups"));
