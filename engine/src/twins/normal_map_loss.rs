@@ -72,14 +72,14 @@ mod tests {
         let (total, gradients) = normal_map_loss(&blended, &mapped, 1.3);
         assert!(total > 0.0);
         let h = 1e-6;
-        for i in 0..blended.len() {
-            for axis in 0..3 {
+        for (i, gradient) in gradients.iter().enumerate() {
+            for (axis, found) in gradient.iter().enumerate() {
                 let at = |by: f64| {
                     let mut moved = blended.clone();
                     moved[i].plane.normal[axis] += by;
                     normal_map_loss(&moved, &mapped, 1.3).0
                 };
-                let (found, difference) = (gradients[i][axis], (at(h) - at(-h)) / (2.0 * h));
+                let difference = (at(h) - at(-h)) / (2.0 * h);
                 assert!((found - difference).abs() < 1e-8, "{i} {axis}: {found} {difference}");
             }
         }
