@@ -44,10 +44,7 @@ impl Packed {
 
 /// Says that a chunk holds more than is unpacked at once.
 pub(super) fn too_many(count: usize) -> Refusal {
-    format!(
-        "a chunk of it holds {count} splats, and chunks of at most {MOST_SPLATS} are read; write it with \
-         smaller ones, as `splat-transform` does by itself"
-    )
+    format!("a chunk of it holds {count} splats, and chunks of at most {MOST_SPLATS} are read; write smaller ones")
 }
 
 fn sh_words(degree: u32) -> usize {

@@ -83,8 +83,7 @@ impl Pager {
         // Leaves that look larger come first, whatever their size: each has to have room for its coarsest level.
         if least > budget {
             return Err(format!(
-                "the coarsest level of a part of it needs room for {least} splats, and the budget is {budget}; open it with \
-                 `&budget={least}` in the address, or more"
+                "a part of it needs room for {least} splats, and the budget is {budget}; add `&budget={least}` to the address"
             ));
         }
         let budget = all.min(budget.into()) as u32 / GRAIN * GRAIN;
@@ -176,9 +175,7 @@ impl Pager {
         if let Some(leaf) = environment {
             if room(count as u32) > spare {
                 return Err(format!(
-                    "the environment has {count} splats, and a budget of {} has room for {spare} beside the model; a larger \
-                     `&budget=` in the address has more",
-                    self.budget
+                    "the environment has {count} splats, and there is room for {spare}; add a larger `&budget=` to the address"
                 ));
             }
             leaf.runs[0].count = count as u32;
@@ -243,13 +240,17 @@ impl Pager {
         let waits = |of: &(usize, usize)| {
             self.leaves[of.0].places[of.1].is_none() && self.chunks[self.run(*of).file].packed().is_some()
         };
-        let waiting: Vec<(usize, usize)> = self.wanted().filter(waits).collect();
-        let Some((leaf, level)) = waiting.first().copied() else {
+        let (mut first, mut needed) = (None, 0);
+        for of in self.wanted().filter(waits) {
+            first = first.or(Some(of));
+            needed += room(self.run(of).count);
+        }
+        let Some((leaf, level)) = first else {
             return false;
         };
         let run = self.run((leaf, level));
         let Some(ranges) = self.slots.take(run.count) else {
-            self.make_room(waiting.iter().map(|of| room(self.run(*of).count)).sum());
+            self.make_room(needed);
             return false;
         };
         let degree = self.degree();

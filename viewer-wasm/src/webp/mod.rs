@@ -239,7 +239,7 @@ fn groups_of(chosen: &[u32]) -> Result<Vec<bool>, Refusal> {
     match used.iter().filter(|used| **used).count() {
         ..=MOST_GROUPS => Ok(used),
         n => Err(format!(
-            "an image in it has {n} groups of codes, and at most {MOST_GROUPS} are read; another encoder makes fewer"
+            "an image in it has {n} groups of codes, and at most {MOST_GROUPS} are read"
         )),
     }
 }

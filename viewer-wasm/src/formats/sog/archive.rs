@@ -71,26 +71,25 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// What each byte does to a checksum.
-const STEPS: [u32; 256] = {
-    let mut steps = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut sum = byte as u32;
+/// What half a byte does to a checksum: a table of whole bytes would be a kilobyte of the module.
+const STEPS: [u32; 16] = {
+    let mut steps = [0; 16];
+    let mut half = 0;
+    while half < 16 {
+        let mut sum = half as u32;
         let mut bit = 0;
-        while bit < 8 {
+        while bit < 4 {
             sum = sum >> 1 ^ (0xedb8_8320 & (sum & 1).wrapping_neg());
             bit += 1;
         }
-        steps[byte] = sum;
-        byte += 1;
+        steps[half] = sum;
+        half += 1;
     }
     steps
 };
 
 /// CRC-32 as archives have it.
 fn checksum(bytes: &[u8]) -> u32 {
-    !bytes
-        .iter()
-        .fold(!0, |sum: u32, byte| sum >> 8 ^ STEPS[usize::from(sum as u8 ^ byte)])
+    let step = |sum: u32| sum >> 4 ^ STEPS[sum as usize & 15];
+    !bytes.iter().fold(!0, |sum, byte| step(step(sum ^ u32::from(*byte))))
 }

@@ -10,7 +10,7 @@ use crate::math::exp;
 use crate::ply::{Filter, MIP_KERNEL, Refusal};
 use crate::run::inner_path;
 use crate::splat::{REST_MAX, Splat, rest_count};
-use crate::webp::{self, channels};
+use crate::webp::{self, Image, channels};
 use archive::Archive;
 
 /// Name of the description.
@@ -23,8 +23,6 @@ const PALETTE: usize = 5;
 const PALETTE_ROW: usize = 64;
 /// Most pixels by which images are larger than they need be: some rows of the widest.
 const SPARE_PIXELS: usize = 5 << 14;
-/// Bytes of a pixel that count, by image.
-const CHANNELS: [usize; 7] = [3, 3, 3, 4, 4, 4, 2];
 /// Largest logarithm of a distance whose power is a 32-bit float.
 const MOST_LOG: f64 = 88.0;
 
@@ -100,57 +98,45 @@ impl Meta {
 
     /// Gives the splats of the images, which come in the order of [`Self::files`].
     pub(crate) fn splats(&self, files: &[&[u8]], each: &mut dyn FnMut(&Splat)) -> Result<(), Refusal> {
-        // Of each image only what counts is kept before the next is read.
         let mut images = Vec::new();
-        let mut palette = Vec::new();
-        for (at, (file, n)) in files.iter().zip(CHANNELS).enumerate() {
+        for (at, file) in files.iter().enumerate() {
             let named = |why| format!("{}: {why}", self.files.get(at).map_or("", String::as_str));
             let [width, height] = self.palette_size();
             let (least, most) = match at {
                 PALETTE => (width * height, width * (height + 4)),
                 _ => (self.count, self.count + SPARE_PIXELS),
             };
-            let mut image = webp::read(file, most).map_err(named)?;
+            let image = webp::read(file, most).map_err(named)?;
             if image.pixels.len() < least || at == PALETTE && image.width != width {
                 return Err(named(format!(
                     "it has {} pixels, and {least} are needed",
                     image.pixels.len()
                 )));
             }
-            if at == PALETTE {
-                palette = image.pixels;
-                continue;
-            }
-            image.pixels.truncate(self.count);
-            let mut bytes = Vec::with_capacity(self.count * n);
-            for pixel in image.pixels {
-                bytes.extend_from_slice(&channels(pixel)[..n]);
-            }
-            images.push(bytes);
+            images.push(image);
         }
-        let [low, high, scales, quats, colours, places @ ..] = images.as_slice() else {
+        let [low, high, scales, quats, colours, harmonics @ ..] = images.as_slice() else {
             return Err(format!("its {META} names too few images"));
         };
         let [from, to] = self.ends;
         for i in 0..self.count {
-            let [low, high, scales] = [low, high, scales].map(|bytes| bytes_of::<3>(bytes, i));
-            let [quats, colours] = [quats, colours].map(|bytes| bytes_of::<4>(bytes, i));
+            let [low, high, scales, quats, colours] =
+                [low, high, scales, quats, colours].map(|image| channels(image.pixels[i]));
             let mean = std::array::from_fn(|axis| {
                 let share = f64::from(u16::from_le_bytes([low[axis], high[axis]])) / 65_535.0;
                 let spread = from[axis] + (to[axis] - from[axis]) * share;
                 (spread.signum() * (exp(spread.abs()) - 1.0)) as f32
             });
-            let [red, green, blue, opacity] = colours;
             let mut splat = Splat {
                 mean,
                 quat: rotation(quats).ok_or("a pixel of its rotations names no component")?,
                 log_scale: self.values(0, scales)?,
-                opacity: f32::from(opacity) / 255.0,
-                dc: self.values(1, [red, green, blue])?,
+                opacity: f32::from(colours[3]) / 255.0,
+                dc: self.values(1, colours)?,
                 rest: [[0.0; 3]; REST_MAX],
             };
-            if let [places] = places {
-                self.look_up(&palette, bytes_of(places, i), &mut splat)?;
+            if let [palette, places] = harmonics {
+                self.look_up(palette, channels(places.pixels[i]), &mut splat)?;
             }
             each(&splat);
         }
@@ -165,30 +151,24 @@ impl Meta {
     }
 
     /// Values that three bytes name.
-    fn values(&self, book: usize, [r, g, b]: [u8; 3]) -> Result<[f32; 3], Refusal> {
+    fn values(&self, book: usize, [r, g, b, _]: [u8; 4]) -> Result<[f32; 3], Refusal> {
         let value = |byte: u8| self.books[book].get(usize::from(byte)).copied();
         let values = || Some([value(r)?, value(g)?, value(b)?]);
         values().ok_or_else(|| "a pixel names a value that its codebook has not".to_owned())
     }
 
-    fn look_up(&self, palette: &[u32], place: [u8; 2], splat: &mut Splat) -> Result<(), Refusal> {
-        let entry = usize::from(u16::from_le_bytes(place));
+    fn look_up(&self, palette: &Image, [low, high, ..]: [u8; 4], splat: &mut Splat) -> Result<(), Refusal> {
+        let entry = usize::from(u16::from_le_bytes([low, high]));
         if entry >= self.n_palette {
             return Err("a pixel names an entry that its palette has not".to_owned());
         }
         let n = rest_count(self.degree);
         // Entries lie row after row, and rows are as wide as their entries.
-        for (value, pixel) in splat.rest.iter_mut().zip(&palette[entry * n..entry * n + n]) {
-            let [red, green, blue, _] = channels(*pixel);
-            *value = self.values(2, [red, green, blue])?;
+        for (value, pixel) in splat.rest.iter_mut().zip(&palette.pixels[entry * n..entry * n + n]) {
+            *value = self.values(2, channels(*pixel))?;
         }
         Ok(())
     }
-}
-
-/// The bytes of a splat; each of them has `N`.
-fn bytes_of<const N: usize>(bytes: &[u8], splat: usize) -> [u8; N] {
-    bytes.as_chunks().0.get(splat).copied().unwrap_or([0; N])
 }
 
 fn numbers(value: &Value, key: &str) -> Vec<f64> {
