@@ -5,6 +5,7 @@ const AHEAD = 6;
 let ahead = 0;
 let waiting = [];
 const AT_ONCE = 4;
+const MORE = 2;
 const LATER = 30000;
 const PAUSES = [500, 2000, 5000];
 const GAVE_UP = "the connection broke, and the server did not send the rest when asked again; reload the page when it answers";
@@ -118,17 +119,17 @@ const text = await whole(url, wanted);
 if (!wanted()) return;
 const model = new Paging(text, budget);
 models.set(number, model);
-Object.assign(model, { base: new URL(url, location.href), fetching: 0, failed: "" });
+Object.assign(model, { base: new URL(url, location.href), fetching: 0, times: new Map(), lost: new Map() });
 page(number, model);
 } catch (error) {
 if (wanted()) self.postMessage({ number, failed: error });
 }
 }
 async function page(number, model) {
-const wanted = () => models.get(number) === model;
-for (let chunk; model.fetching < AT_ONCE && (chunk = model.next_chunk()) !== undefined; ) fetchChunk(number, model, chunk);
+ask(number, model);
 await give(number, model);
-if (!wanted()) return;
+if (models.get(number) !== model) return;
+ask(number, model);
 const news = model.news();
 if (!news) return;
 const [held, shown, pending] = news;
@@ -136,8 +137,16 @@ const share = model.share();
 self.postMessage({ number, share, held, shown, pending });
 if (share === 1 && !model.whole) {
 model.whole = true;
-self.postMessage({ number, ...(held ? { end: { splats: held, skipped: 0 } } : { failed: model.failed }) });
+if (held) return self.postMessage({ number, end: { splats: held, skipped: 0 } });
+models.delete(number);
+const why = [...model.lost.values()].at(-1);
+model.free();
+sayLost();
+self.postMessage({ number, failed: why });
 }
+}
+function ask(number, model) {
+for (let chunk; model.fetching < AT_ONCE && (chunk = model.next_chunk()) !== undefined; ) fetchChunk(number, model, chunk);
 }
 async function fetchChunk(number, model, chunk) {
 const wanted = () => models.get(number) === model;
@@ -154,15 +163,17 @@ const paths = wanted() ? model.describe(chunk, text) : [];
 const files = await Promise.all(paths.map(get));
 if (!wanted()) return;
 model.come(chunk, files);
-if (model.lost === chunk) self.postMessage({ number, lost: null });
+if (model.lost.delete(chunk)) sayLost();
 } catch (error) {
 if (!wanted()) return;
 model.lose(chunk);
-model.lost = chunk;
-model.failed = error;
 const why = error === 0 ? "the server does not answer" : error > 0 ? `the server answers ${error}` : error;
-self.postMessage({ number, lost: `${decodeURIComponent(path)}: ${why}` });
-setTimeout(() => {
+model.lost.set(chunk, `${decodeURIComponent(path)}: ${why}`);
+sayLost();
+const passes = error === 0 || error >= 500 || error === GAVE_UP;
+const times = (model.times.get(chunk) ?? 0) + 1;
+model.times.set(chunk, times);
+if (passes && times <= MORE) setTimeout(() => {
 if (!wanted()) return;
 model.forgive(chunk);
 page(number, model);
@@ -170,6 +181,10 @@ page(number, model);
 }
 model.fetching -= 1;
 page(number, model);
+}
+function sayLost() {
+const all = [...models.values()].flatMap(({ lost }) => [...(lost?.values() ?? [])]);
+self.postMessage({ lost: all.at(-1) ?? null });
 }
 self.onmessage = async ({ data }) => {
 const { kind, number } = data;
@@ -180,6 +195,7 @@ for (const [old, model] of models) {
 if (!data.kept.includes(old)) {
 models.delete(old);
 model.free?.();
+if (model.lost?.size) sayLost();
 }
 }
 onTaken();
