@@ -345,6 +345,15 @@ impl SceneError {
         }
     }
 
+    /// A map that cannot be used, and why.
+    pub(super) fn map(kind: MapKind, path: &Path, detail: String) -> Self {
+        Self::Map {
+            kind,
+            path: path.to_owned(),
+            detail,
+        }
+    }
+
     /// The reason alone, for lists of files.
     pub(super) fn short(&self) -> String {
         match self {

@@ -46,7 +46,7 @@ pub use exposures::exposure_spread;
 pub use formats::colmap::subset::{SubsetError, Subsets, write_subsets};
 pub use formats::points_ply::read_points;
 pub use index::SceneIndex;
-pub use maps::{MapFile, MapKind};
+pub use maps::{MapFile, MapKind, SizedFile};
 pub use near::{DEFAULT_NEAR_Z, Near};
 pub use nearest::nearest_point_depth;
 pub use normals::{Axes, NormalMap};

@@ -4,15 +4,17 @@
 //! maps are and how they lie is [`super::maps`]'. Maps that do not follow the points are left out and named. 0 is no depth.
 
 mod fit;
+mod map;
 mod params;
 
 use std::path::Path;
 
 use fit::LEAST_POINTS;
 pub use fit::{DepthFit, Meaning};
+pub use map::DepthMap;
 
 use super::fence::Fence;
-use super::maps::{self, MapFile, MapKind, Over};
+use super::maps::{self, MapFile, MapKind};
 use super::view::View;
 use super::{Camera, Point, SceneError, evenly};
 
@@ -20,49 +22,6 @@ use super::{Camera, Point, SceneError, evenly};
 pub const MOST_FIT_POINTS: u32 = 2048;
 /// Fits that are further off are left out: the median point lies a sixth nearer or farther.
 const MOST_ERROR: f64 = 0.15;
-/// Steps of inverse depth in the unit of a photo.
-const STEPS: f64 = 4096.0;
-
-/// The depth map of a view.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DepthMap {
-    /// Its files.
-    pub map: MapFile,
-    /// What its values mean.
-    pub fit: DepthFit,
-}
-
-impl DepthMap {
-    /// A word for each pixel of a photo at training resolution, see [`word`].
-    pub(in crate::scene) fn words(&self, over: &Over<'_>) -> Result<Vec<u32>, SceneError> {
-        let file = &self.map.file;
-        let values = over.lay(
-            maps::numbers(MapKind::Depth, &file.path, file.size_px)?.values,
-            file.size_px,
-        );
-        let trust = self.map.trust(over)?;
-        let trust_of = |at: usize| trust.as_ref().map_or(u8::MAX, |trust| trust[at]);
-        let words = values.iter().enumerate().map(|(at, value)| match *value {
-            0.0 => 0,
-            value => self
-                .fit
-                .inverse_depth(value)
-                .map_or(0, |inverse| word(inverse / self.fit.unit, trust_of(at))),
-        });
-        Ok(words.collect())
-    }
-}
-
-/// What the device reads of a pixel: inverse depth in the photo's unit, in 1/4096 in the low 16 bits, and above it how far it is
-/// trusted, 0 to 255; 0 for nothing, which is also what becomes of depths that 16 bits cannot hold.
-fn word(inverse: f64, trust: u8) -> u32 {
-    let steps = (inverse * STEPS).round();
-    if steps >= 1.0 && steps <= f64::from(u16::MAX) {
-        u32::from(trust) << 16 | steps as u32
-    } else {
-        0
-    }
-}
 
 /// Finds the maps of training views in `folder` and fits them to `points`, or to those that each view is known to show.
 ///
@@ -107,10 +66,10 @@ fn one(
     fence: &Fence,
 ) -> Result<DepthMap, SceneError> {
     let map = MapFile::open(MapKind::Depth, path, fence)?;
-    let unusable = |why: String| MapKind::Depth.unusable(path, why);
+    let unusable = |why: String| SceneError::map(MapKind::Depth, path, why);
     let size_px = map.file.size_px;
     let values = maps::numbers(MapKind::Depth, path, size_px)?.values;
-    let values = Over::view(view).lay(values, size_px);
+    let values = maps::over(view).lay(values, size_px);
     let pairs = pairs(view, &view.camera, points, &values);
     let fit = match given {
         Some(given) => given.fit(&view.name, &pairs).map_err(unusable)?,

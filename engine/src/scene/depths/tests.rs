@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::map::STEPS;
 use super::*;
 use crate::scene::maps::npy_file as npy;
 use crate::scene::scratch::Scratch;

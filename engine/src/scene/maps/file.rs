@@ -12,7 +12,7 @@ use image::DynamicImage;
 use super::{MapKind, npy};
 use crate::scene::SceneError;
 use crate::scene::fence::Fence;
-use crate::scene::photos::{exr, header, pixels};
+use crate::scene::photos::{decode, exr, header};
 
 /// Channels that hold depths, in the order they are looked for.
 const DEPTH_CHANNELS: [&str; 5] = ["Z", "depth.Z", "Y", "R", "V"];
@@ -42,11 +42,13 @@ pub(super) fn size(kind: MapKind, path: &Path, fence: &Fence) -> Result<(u32, u3
         let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
         let read = file.take(START_BYTES).read_to_end(&mut start);
         read.map_err(|e| SceneError::io(path, "read", e))?;
-        let header = npy::Header::read(&start, kind.channels()).map_err(|detail| kind.unusable(path, detail))?;
+        let header =
+            npy::Header::read(&start, kind.channels()).map_err(|detail| SceneError::map(kind, path, detail))?;
         let size_px = header.size_px;
         return match header::is_possible(size_px) {
             true => Ok(size_px),
-            false => Err(kind.unusable(
+            false => Err(SceneError::map(
+                kind,
                 path,
                 format!("its size of {}x{} is that of no photo", size_px.0, size_px.1),
             )),
@@ -56,15 +58,15 @@ pub(super) fn size(kind: MapKind, path: &Path, fence: &Fence) -> Result<(u32, u3
     match found {
         Some(Ok(Some(header))) => Ok((header.width, header.height)),
         Some(Err(error)) => Err(error),
-        Some(Ok(None)) | None => Err(kind.unusable(path, "it is gone".to_owned())),
+        Some(Ok(None)) | None => Err(SceneError::map(kind, path, "it is gone".to_owned())),
     }
 }
 
 /// The numbers of a file that must have this size, one a pixel or three.
 pub(in crate::scene) fn numbers(kind: MapKind, path: &Path, size_px: (u32, u32)) -> Result<Numbers, SceneError> {
     let pixels = u64::from(size_px.0) * u64::from(size_px.1);
-    let bytes = pixels::read_file(path, pixels)?;
-    let bad = |detail: String| kind.unusable(path, detail);
+    let bytes = decode::read_file(path, pixels)?;
+    let bad = |detail: String| SceneError::map(kind, path, detail);
     let mut found = if is_npy(path) {
         let header = npy::Header::read(&bytes, kind.channels()).map_err(bad)?;
         Numbers {
@@ -81,7 +83,7 @@ pub(in crate::scene) fn numbers(kind: MapKind, path: &Path, size_px: (u32, u32))
             most: None,
         }
     } else {
-        let picture = pixels::decode_other(path, bytes, size_px)?;
+        let picture = decode::decode_other(path, bytes, size_px)?;
         match kind {
             MapKind::Depth => grey(picture),
             MapKind::Normal => colors(picture),

@@ -5,153 +5,33 @@
 //! nearest value. A `NAME.confidence.png` beside a map weighs its pixels.
 
 mod file;
+mod files;
+mod kind;
 mod npy;
+mod over;
 
 use std::path::{Path, PathBuf};
 
 pub(super) use file::{Numbers, numbers};
+pub use files::{MapFile, SizedFile};
+pub use kind::MapKind;
+pub(super) use over::Over;
 
 use super::SceneError;
 use super::error::listed;
-use super::fence::Fence;
-use super::photos::pixels;
-use super::photos::upright::Upright;
-use super::view::{MaskFile, View, without_extension};
+use super::view::{View, without_extension};
 
 /// Endings of maps, in the order they are looked for.
 const ENDINGS: [&str; 5] = ["png", "exr", "npy", "tif", "tiff"];
 /// Threads that read.
 const THREADS: usize = 8;
 
-/// What maps say of a pixel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapKind {
-    /// Its depth.
-    Depth,
-    /// The normal of what it shows.
-    Normal,
-}
-
-impl MapKind {
-    /// The word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Depth => "depth",
-            Self::Normal => "normal",
-        }
-    }
-
-    /// The key that names the folder.
-    #[must_use]
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Depth => "dataset.depths",
-            Self::Normal => "dataset.normals",
-        }
-    }
-
-    /// Numbers of a pixel.
-    const fn channels(self) -> u32 {
-        match self {
-            Self::Depth => 1,
-            Self::Normal => 3,
-        }
-    }
-
-    /// Bytes of a map's pixel while it is decoded: file, decoder and numbers.
-    pub(super) const fn working_bytes_per_pixel(self) -> u64 {
-        match self {
-            Self::Depth => 28,
-            Self::Normal => 60,
-        }
-    }
-
-    /// The error of a file that cannot be used.
-    pub(super) fn unusable(self, path: &Path, detail: String) -> SceneError {
-        SceneError::Map {
-            kind: self,
-            path: path.to_owned(),
-            detail,
-        }
-    }
-}
-
-/// The files of a map.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MapFile {
-    /// The map, and its width and height, pixels.
-    pub file: MaskFile,
-    /// How far each of its pixels is trusted: 255 wholly, 0 not at all.
-    pub confidence: Option<MaskFile>,
-}
-
-impl MapFile {
-    /// What there is for the map in `path`.
-    pub(super) fn open(kind: MapKind, path: &Path, fence: &Fence) -> Result<Self, SceneError> {
-        let of = |path: &Path| {
-            file::size(kind, path, fence).map(|size_px| MaskFile {
-                path: path.to_owned(),
-                size_px,
-            })
-        };
-        let confidence = path.with_extension("confidence.png");
-        Ok(Self {
-            file: of(path)?,
-            confidence: confidence.is_file().then(|| of(&confidence)).transpose()?,
-        })
-    }
-
-    /// How far each pixel of a photo at training resolution is trusted; none where all are wholly.
-    pub(super) fn trust(&self, over: &Over<'_>) -> Result<Option<Vec<u8>>, SceneError> {
-        let Some(file) = &self.confidence else {
-            return Ok(None);
-        };
-        let trust = pixels::decode(&file.path, file.size_px)?.into_luma8().into_raw();
-        Ok(Some(over.lay(trust, file.size_px)))
-    }
-}
-
-/// A photo that maps are laid over.
-pub(super) struct Over<'a> {
-    /// What is done to its stored picture.
-    pub(super) upright: &'a Upright,
-    /// Width and height before it is resized, pixels.
-    pub(super) source_px: (u32, u32),
-    /// And at training resolution.
-    pub(super) size_px: (u32, u32),
-}
-
-impl<'a> Over<'a> {
-    /// The photo of a view.
-    pub(super) fn view(view: &'a View) -> Self {
-        Self {
-            upright: &view.upright,
-            source_px: (view.source_width, view.source_height),
-            size_px: (view.camera.width_px, view.camera.height_px),
-        }
-    }
-
-    /// For each pixel at training resolution the nearest value of a plane over the stored picture.
-    pub(super) fn lay<T: Copy + Default>(&self, plane: Vec<T>, plane_px: (u32, u32)) -> Vec<T> {
-        let stored = self.upright.file_px;
-        let ratio = |a: u32, b: u32| f64::from(a) / f64::from(b);
-        let step = [
-            ratio(self.source_px.0, self.size_px.0),
-            ratio(self.source_px.1, self.size_px.1),
-        ];
-        let scale = [ratio(plane_px.0, stored.0), ratio(plane_px.1, stored.1)];
-        let at = |place: f64, side: u32| (place.max(0.0) as u32).min(side.saturating_sub(1)) as usize;
-        let mut out = Vec::with_capacity(self.size_px.0 as usize * self.size_px.1 as usize);
-        for y in 0..self.size_px.1 {
-            for x in 0..self.size_px.0 {
-                let place = [(f64::from(x) + 0.5) * step[0], (f64::from(y) + 0.5) * step[1]];
-                let [column, row] = self.upright.stored_place(place);
-                let index = at(row * scale[1], plane_px.1) * plane_px.0 as usize + at(column * scale[0], plane_px.0);
-                out.push(plane.get(index).copied().unwrap_or_default());
-            }
-        }
-        out
+/// The photo of a view, for maps to be laid over.
+pub(super) fn over(view: &View) -> Over<'_> {
+    Over {
+        upright: &view.upright,
+        source_px: (view.source_width, view.source_height),
+        size_px: (view.camera.width_px, view.camera.height_px),
     }
 }
 
@@ -193,7 +73,7 @@ pub(super) fn read<T: Send>(
             let joined = threads.into_iter().flat_map(|(part, thread)| {
                 let none = || {
                     part.iter()
-                        .map(|(_, path)| Err(kind.unusable(path, "its decoder failed".to_owned())))
+                        .map(|(_, path)| Err(SceneError::map(kind, path, "its decoder failed".to_owned())))
                         .collect()
                 };
                 thread.join().unwrap_or_else(|_| none())
@@ -211,7 +91,7 @@ pub(super) fn read<T: Send>(
     }
     if maps.is_empty() {
         let detail = format!("none of {files} maps can be used: {}", listed(&left_out));
-        return Err(kind.unusable(folder, detail));
+        return Err(SceneError::map(kind, folder, detail));
     }
     if !left_out.is_empty() {
         warnings.push(format!(

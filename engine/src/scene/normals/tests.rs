@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use exr::prelude::{AnyChannel, AnyChannels, FlatSamples, Image, WritableImage as _};
 
 use super::*;
+use crate::math::norm;
 use crate::scene::maps::npy_file;
 use crate::scene::scratch::Scratch;
 use crate::scene::{ImageOptions, ImageStore, SceneIndex, SceneOptions, Split, ViewId};
@@ -125,7 +126,8 @@ fn maps_of_every_kind_say_the_same_normals() {
             .notices
             .iter()
             .any(|told| told == "normal maps of 3 of 3 training photos");
-        assert!(told && scene.warnings.is_empty(), "{:?}", scene.warnings);
+        let warned = scene.warnings.iter().any(|told| told.contains("normal"));
+        assert!(told && !warned, "{:?}", scene.warnings);
     }
 }
 
@@ -245,7 +247,10 @@ fn missing_maps_are_named() {
         error.contains("looked for p1.png, p1.exr, p1.npy, p1.tif, p1.tiff;"),
         "{error}"
     );
-    folder.write_png("normals/p1.png", WIDTH, HEIGHT, 1, &[9; (WIDTH * HEIGHT) as usize]);
+    let path = folder.write("normals/p1.png", []);
+    image::GrayImage::from_pixel(WIDTH, HEIGHT, image::Luma([9]))
+        .save(path)
+        .unwrap();
     let error = SceneIndex::load(folder.path(), &options(Axes::Opengl))
         .unwrap_err()
         .to_string();

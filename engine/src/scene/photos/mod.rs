@@ -1,5 +1,6 @@
 //! From a file on disk to pixels at training resolution: headers, decoding, undistortion, resizing, the store of decoded photos.
 
+pub(super) mod decode;
 pub(super) mod display;
 pub(super) mod exr;
 pub(super) mod header;

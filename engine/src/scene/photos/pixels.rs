@@ -1,25 +1,17 @@
 //! From image and mask files to a [`Photo`] at training resolution.
 
-use std::fs::File;
-use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use image::{DynamicImage, ImageReader, Limits};
+use image::DynamicImage;
 
+use super::decode::decode;
 use super::resize::{resize_nearest, resize_rgb};
 use super::upright::Upright;
-use super::{display, exr, jpeg};
 use crate::scene::depths::DepthMap;
 use crate::scene::maps::{MapFile, MapKind, Over};
 use crate::scene::normals::NormalMap;
 use crate::scene::{Alpha, MaskFile, Photo, PhotoParts, SceneError, View, photo_bytes};
 
-/// What a decoder may need beside the picture itself, bytes.
-const DECODER_SLACK_BYTES: u64 = 64 << 20;
-/// Bytes a pixel may take inside a decoder: 16-bit RGBA, twice.
-const DECODER_BYTES_PER_PIXEL: u64 = 16;
-/// A file may not be larger than its decoded picture by more than this, bytes (colour profiles, metadata).
-const FILE_SLACK_BYTES: u64 = 64 << 20;
 /// Bytes of a pixel while it is decoded, at least: what progressive JPEG keeps of it, and the file.
 const WORKING_BYTES_PER_PIXEL: u64 = 12;
 /// How often a pixel's bytes are there while it is decoded: in the file, in the decoder and in the picture.
@@ -196,61 +188,6 @@ fn area((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// A picture of 8 bits a channel that must have `size_px`.
-pub(in crate::scene) fn decode(path: &Path, size_px: (u32, u32)) -> Result<DynamicImage, SceneError> {
-    let bad = |detail: String| SceneError::Image {
-        path: path.to_owned(),
-        detail,
-    };
-    let bytes = read_file(path, area(size_px))?;
-    let picture = if jpeg::is_jpeg(&bytes) {
-        jpeg::decode(&bytes, size_px).map_err(bad)?
-    } else if exr::is_exr(&bytes) {
-        exr::decode(&bytes, size_px).map_err(bad)?
-    } else if is_cut_webp(&bytes) {
-        return Err(bad("the file ends before its picture does; copy it again".to_owned()));
-    } else {
-        decode_other(path, bytes, size_px)?
-    };
-    if (picture.width(), picture.height()) != size_px {
-        let (now, was) = ((picture.width(), picture.height()), size_px);
-        return Err(bad(format!(
-            "it is {}x{} now but was {}x{} when the scene was read",
-            now.0, now.1, was.0, was.1
-        )));
-    }
-    Ok(display::to_8_bits(picture))
-}
-
-/// True for the start of a WebP file that is longer, by its own account, than what is there; its decoder makes up the rest.
-fn is_cut_webp(bytes: &[u8]) -> bool {
-    match bytes {
-        [b'R', b'I', b'F', b'F', a, b, c, d, rest @ ..] if rest.starts_with(b"WEBP") => {
-            u64::from(u32::from_le_bytes([*a, *b, *c, *d])) > rest.len() as u64
-        }
-        _ => false,
-    }
-}
-
-/// A picture of a format other than those.
-pub(in crate::scene) fn decode_other(
-    path: &Path,
-    bytes: Vec<u8>,
-    size_px: (u32, u32),
-) -> Result<DynamicImage, SceneError> {
-    let mut reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|e| SceneError::io(path, "read", e))?;
-    let mut limits = Limits::default();
-    (limits.max_image_width, limits.max_image_height) = (Some(size_px.0), Some(size_px.1));
-    limits.max_alloc = Some(area(size_px) * DECODER_BYTES_PER_PIXEL + DECODER_SLACK_BYTES);
-    reader.limits(limits);
-    reader.decode().map_err(|e| SceneError::Image {
-        path: path.to_owned(),
-        detail: e.to_string(),
-    })
-}
-
 /// A mask at its own size: 255 where a pixel counts, else 0.
 fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
     let mut values = decode(&file.path, file.size_px)?.into_luma8().into_raw();
@@ -260,27 +197,6 @@ fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
         *value = if *value >= least { u8::MAX } else { 0 };
     }
     Ok(values)
-}
-
-/// Reads a whole file that should hold a picture of so many pixels.
-pub(in crate::scene) fn read_file(path: &Path, pixels: u64) -> Result<Vec<u8>, SceneError> {
-    let io = |action| move |e| SceneError::io(path, action, e);
-    let file = File::open(path).map_err(io("open"))?;
-    let size = file.metadata().map_err(io("inspect"))?.len();
-    let limit = pixels * DECODER_BYTES_PER_PIXEL + FILE_SLACK_BYTES;
-    if size > limit {
-        return Err(SceneError::TooLarge {
-            path: path.to_owned(),
-            bytes: size,
-            limit,
-        });
-    }
-    let mut bytes = Vec::with_capacity(size as usize);
-    BufReader::new(file)
-        .take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(io("read"))?;
-    Ok(bytes)
 }
 
 /// For [`Alpha::Mask`], what is at least half opaque: 255, else 0.
