@@ -69,7 +69,7 @@ fn vectors(found: &Numbers) -> Result<Vec<[f32; 3]>, String> {
     let unit = |pixel: &[f32; 3]| {
         let v = decoded(pixel);
         let length = norm(v);
-        match length >= LENGTHS[0] && length <= LENGTHS[1] {
+        match (LENGTHS[0]..=LENGTHS[1]).contains(&length) {
             true => scale(v, 1.0 / length),
             false => [0.0; 3],
         }
