@@ -80,6 +80,11 @@ pub(super) fn write<T>(path: &Path, fill: impl FnOnce(&mut Files) -> Result<T, E
     Ok(filled)
 }
 
+/// No such process runs; only Linux says so without asking.
+fn is_gone(process: u32) -> bool {
+    cfg!(target_os = "linux") && !Path::new("/proc").join(process.to_string()).exists()
+}
+
 /// Removes hidden folders of this name whose process is gone; this one's number is free too, where it was another's before.
 fn remove_left(above: &Path, name: &str) {
     let start = format!(".{name}.");
@@ -90,7 +95,7 @@ fn remove_left(above: &Path, name: &str) {
             rest.parse::<u32>().ok()
         });
         let Some(process) = process else { continue };
-        if process == std::process::id() || !Path::new("/proc").join(process.to_string()).exists() {
+        if process == std::process::id() || is_gone(process) {
             fs::remove_dir_all(entry.path()).ok();
         }
     }
