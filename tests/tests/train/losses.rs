@@ -209,7 +209,8 @@ fn exposures_are_told_from_the_scene() {
     let scratch = Scratch::new("exposure");
     solids(&scratch.join("scene"));
     change_exposures(&scratch.join("scene"));
-    let exposure = "[{ kind: l1 }, { kind: dssim }, { kind: exposure, lr: 0.03, lr_end: 0.003 }]";
+    // Photos here are up to four times as bright as others: maps that are held lightly can follow in so few steps.
+    let exposure = "[{ kind: l1 }, { kind: dssim }, { kind: exposure, lr: 0.03, lr_end: 0.003, hold: 0.01 }]";
     let longer = [("dataset.masks", "\"off\""), ("schedule.iterations", "250")];
     train(&scratch, "scene", "plain", &longer).unwrap();
     let asked = [
