@@ -6,6 +6,7 @@
 
 mod bands;
 pub mod checkpoint;
+mod common_motion;
 mod error;
 mod growth_hold;
 mod peaks;

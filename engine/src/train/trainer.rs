@@ -20,6 +20,7 @@ use pair::{Drawn, Pairs};
 
 use super::TrainError;
 use super::bands::{BandRing, Banding};
+use super::common_motion::CommonMotion;
 use super::growth_hold::GrowthHold;
 use super::peaks::Peaks;
 use super::probe::Probe;
@@ -151,6 +152,8 @@ pub struct Trainer {
     pub(super) left_out_in_a_row: BTreeMap<u32, u32>,
     /// Timed steps that were not asked for yet.
     pub(super) timed: Vec<TimedStep>,
+    /// Of the cameras as they are given.
+    common_motion: CommonMotion,
     /// Time spent waiting for steps.
     waited: Duration,
     pub(super) deferred: Deferred,
@@ -236,6 +239,7 @@ impl Trainer {
             growth: GrowthHold::default(),
             left_out_in_a_row: BTreeMap::new(),
             timed: Vec::new(),
+            common_motion: CommonMotion::default(),
             waited: Duration::ZERO,
             deferred,
             lose_at: faults.lose_device_at.clone(),
@@ -312,6 +316,8 @@ impl Trainer {
         let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         self.pairs.set(scene);
+        let cameras = scene.train.iter().map(|view| &view.camera);
+        self.common_motion = CommonMotion::new(cameras, self.lengths.extent);
         if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(self.jobs.need(Job::Filter)?)?;
         }
@@ -433,7 +439,8 @@ impl Trainer {
             Some(iteration) if self.is_triangles() => self.change_triangles(iteration),
             Some(iteration) => {
                 self.submit_events(iteration)?;
-                self.restart_adam(iteration)
+                self.restart_adam(iteration)?;
+                self.center_poses(iteration)
             }
             None => Ok(()),
         }

@@ -5,6 +5,7 @@ use crate::kernels::pose::{VALUES, WORDS, state_bytes};
 use crate::plan::Job;
 use crate::scene::{Camera, Split, ViewId};
 use crate::step::Terms;
+use crate::train::common_motion::EVERY;
 use crate::train::poses::RefinedPoses;
 use crate::train::{TrainError, uniforms};
 use crate::vk::Ticket;
@@ -25,6 +26,23 @@ impl Trainer {
             train: c.cameras as usize,
             extent: self.lengths.extent,
         }))
+    }
+
+    /// Takes what all corrections share out of them where an iteration is followed by that. Not after the last one, which leaves
+    /// the scene no step to come along.
+    pub(super) fn center_poses(&mut self, iteration: u32) -> Result<(), TrainError> {
+        let Some(poses) = self.tensors.extra.poses else {
+            return Ok(());
+        };
+        if !iteration.is_multiple_of(EVERY) || iteration == self.profile.schedule.iterations {
+            return Ok(());
+        }
+        // Steps that are done again need the cameras that they had.
+        self.finish()?;
+        let views = self.tensors.capacities.cameras as usize;
+        let mut words: Vec<f32> = self.gpu.read(&poses.state, views * WORDS)?;
+        self.common_motion.remove(&mut words);
+        Ok(self.gpu.write(&poses.state, &words)?)
     }
 
     /// Moves the camera of test view `index` to its photo, from where it was left last, with the model as it is; nothing else
