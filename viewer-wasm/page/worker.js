@@ -13,6 +13,8 @@ let waiting = [];
 const AT_ONCE = 4;
 const MORE = 2;
 const LATER = 30000;
+// How many times as long as an order took nothing new is told of that asks for the next one: reading takes the worker's time too.
+const REST = 4;
 // Milliseconds before each further attempt to get the rest of a file whose connection broke, until one brings a byte.
 const PAUSES = [500, 2000, 5000];
 const GAVE_UP = "the connection broke, and the server did not send the rest when asked again; reload the page when it answers";
@@ -144,7 +146,7 @@ async function stream(number, url, budget) {
     const model = new Paging(text, budget);
     models.set(number, model);
     // Of chunks that did not come: how often, and what is said of those that are not there.
-    Object.assign(model, { base: new URL(url, location.href), fetching: 0, times: new Map(), lost: new Map() });
+    Object.assign(model, { base: new URL(url, location.href), fetching: 0, times: new Map(), lost: new Map(), rests: 0, told: false });
     page(number, model);
   } catch (error) {
     if (wanted()) self.postMessage({ number, failed: error });
@@ -158,10 +160,19 @@ async function page(number, model) {
   if (models.get(number) !== model) return;
   // What was handed over makes room for more.
   ask(number, model);
+  const rest = model.rests - performance.now();
+  if (rest > 0) {
+    model.timer ??= setTimeout(() => {
+      model.timer = undefined;
+      if (models.get(number) === model) page(number, model);
+    }, rest);
+    return;
+  }
   const news = model.news();
   if (!news) return;
   const [held, shown, pending] = news;
   const share = model.share();
+  model.told = true;
   self.postMessage({ number, share, held, shown, pending });
   if (share === 1 && !model.whole) {
     model.whole = true;
@@ -243,6 +254,10 @@ self.onmessage = async ({ data }) => {
       const start = performance.now();
       const order = model?.sort ? model.sort(data.sight) : new Uint32Array();
       const ms = performance.now() - start;
+      if (model?.told) {
+        model.told = false;
+        model.rests = start + (1 + REST) * ms;
+      }
       self.postMessage({ number, id: data.id, order, ms }, [order.buffer]);
       // Its places are free for others once the page has the order without them.
       if (model?.base) page(number, model);

@@ -50,6 +50,11 @@ impl Sample {
         self.0.extend(centres.as_chunks::<3>().0);
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Where most of them lie; `None` without any.
     pub(crate) fn space(&self) -> Option<Space> {
         let mut centre = [0.0; 3];

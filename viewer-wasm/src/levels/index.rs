@@ -85,6 +85,15 @@ impl Index {
         Ok(index)
     }
 
+    /// Two points inside each leaf, three numbers each. Leaves have about equally many splats.
+    pub(super) fn outline(&self) -> Vec<f32> {
+        let leaves = self.leaves.iter().filter(|leaf| !leaf.always);
+        let points = leaves.flat_map(|leaf| {
+            [0.25, 0.75].map(|share| [0, 1, 2].map(|axis| leaf.min[axis] + share * (leaf.max[axis] - leaf.min[axis])))
+        });
+        points.flatten().collect()
+    }
+
     fn name(&mut self, name: &Value) -> Result<(), Refusal> {
         let path = match name {
             Value::Text(name) => safe_path(name),

@@ -21,6 +21,8 @@ use crate::pack::balls;
 use crate::ply::{Batch, Filter, Model, Refusal};
 use crate::sort::{Sight, Sorter};
 
+/// Leaves from which on their boxes say where the model lies, so that the first picture is taken from the right place.
+const MANY_LEAVES: usize = 16;
 /// Splats of chunks that are unpacked: with more no chunk is asked for, and those that may be wanted soon go.
 const MOST_UNPACKED: usize = 1 << 19;
 
@@ -49,6 +51,10 @@ pub(crate) struct Pager {
     queue: Vec<Piece>,
     sorter: Sorter,
     sampler: Sampler,
+    /// What the boxes of the leaves say of where splats are, for the first piece;
+    outline: Vec<f32>,
+    /// whether they say it: with few leaves splats do.
+    outlined: bool,
     sight: Option<Sight>,
     choice: Choice,
     clock: u64,
@@ -102,6 +108,8 @@ impl Pager {
             queue: Vec::new(),
             sorter: Sorter::default(),
             sampler: Sampler::new(coarse),
+            outlined: index.leaves.len() >= MANY_LEAVES,
+            outline: index.outline(),
             sight: None,
             choice: choose(&index.leaves, None, budget),
             clock: 0,
@@ -267,9 +275,10 @@ impl Pager {
             let [geometry, sh] = packed.part(degree, at, count);
             at += count;
             self.sorter.put(range.start as usize, balls(&geometry));
-            let sample = match coarsest {
-                true => self.sampler.choose(balls(&geometry).map(|(centre, _)| centre)),
-                false => Vec::new(),
+            let sample = match (self.outlined, coarsest) {
+                (false, true) => self.sampler.choose(balls(&geometry).map(|(centre, _)| centre)),
+                (false, false) => Vec::new(),
+                (true, _) => std::mem::take(&mut self.outline),
             };
             let batch = Batch {
                 first: range.start,

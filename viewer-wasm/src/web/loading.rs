@@ -170,7 +170,7 @@ impl App {
             finest,
             ..Streamed::default()
         });
-        view.sample = Sample::default();
+        (view.sample, view.framed_by) = (Sample::default(), 0);
         if let (Subject::Live(iteration), Some(stated)) = (&mut view.coming, model.iteration) {
             // The file may be newer than the word of it.
             *iteration = stated;
@@ -198,10 +198,14 @@ impl App {
         };
         model.upload(&renderer.gl, piece);
         // Each picture on the way shows twice what the last one did, so that drawing never outweighs reading.
-        let loaded = model.loaded;
+        let (loaded, streams) = (model.loaded, model.streamed.is_some());
         if loaded >= self.view.next_look {
             self.view.next_look = loaded.saturating_mul(2);
             self.view.resort();
+        }
+        // What is on the screen stays where it is until the next model is whole.
+        if streams && self.view.incoming.is_none() && self.view.framed_by == 0 {
+            self.frame_model();
         }
     }
 
@@ -220,7 +224,10 @@ impl App {
             Ok(outcome) => {
                 self.view.loaded_ms = Some(dom::now_ms() - self.view.began_ms);
                 self.view.skipped = outcome.skipped;
-                self.frame_model();
+                // One that was framed already may have been left since.
+                if self.view.framed_by != self.view.sample.len() {
+                    self.frame_model();
+                }
                 self.unsay("model");
                 let mut remarks = Vec::new();
                 remarks.extend(outcome.warning);

@@ -57,6 +57,8 @@ pub(super) struct View {
     pub(super) coming: Subject,
     /// Some of the centres of the model that was read last.
     pub(super) sample: Sample,
+    /// How many of these the model was framed by.
+    pub(super) framed_by: usize,
     /// The newest model of a running run is shown as it comes.
     pub(super) follow: bool,
     /// Number of the model on the screen, and of the one being read.
@@ -124,6 +126,7 @@ impl View {
             subject: Subject::Nothing,
             coming: Subject::Nothing,
             sample: Sample::default(),
+            framed_by: 0,
             follow: true,
             shown: 0,
             reading: 0,

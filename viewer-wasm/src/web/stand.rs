@@ -98,6 +98,7 @@ impl App {
     /// cameras. One that lies where the run's cameras look is left in their places, and one that is compared with what is kept
     /// is seen from where that is.
     pub(super) fn frame_model(&mut self) {
+        self.view.framed_by = self.view.sample.len();
         let Some(space) = self.view.sample.space().filter(|_| !self.kept_is_there()) else {
             return;
         };
