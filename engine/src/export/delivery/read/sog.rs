@@ -54,7 +54,8 @@ fn beside(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
 fn problem(error: Error) -> PlyError {
     match error {
         Error::Io(e) => PlyError::Io(e),
-        Error::TooLarge(what) | Error::Damaged(what) => PlyError::Damaged(what),
+        // reading is not stopped
+        Error::TooLarge(_) | Error::Damaged(_) | Error::Stopped => PlyError::Damaged(error.to_string()),
     }
 }
 
