@@ -28,6 +28,6 @@ mod tiles;
 pub use chosen::Chosen;
 pub use error::DeliveryError;
 pub use format::{Delivered, Format, SpzVersion, deliver, deliver_levels};
-pub use read::read_model;
+pub use read::{check_model, read_model};
 pub use stop::Stop;
 pub use summary::{FileError, FileSummary, summarize_file};
