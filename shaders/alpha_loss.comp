@@ -33,20 +33,8 @@ layout(push_constant) uniform Push {
 #include "common/target.glsl"
 #endif
 
-shared float reduce[256];
-
-float group_sum(float value) {
-    uint lane = gl_LocalInvocationIndex;
-    reduce[lane] = value;
-    barrier();
-    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
-        if (lane < half_size) {
-            reduce[lane] += reduce[lane + half_size];
-        }
-        barrier();
-    }
-    return reduce[0];
-}
+#define SUMMED float
+#include "common/group_sum.glsl"
 
 void main() {
     uint lane = gl_LocalInvocationIndex;

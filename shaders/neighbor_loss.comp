@@ -76,7 +76,9 @@ float reprojection_px(vec2 pixel, float z, out float by_depth) {
     return error;
 }
 #endif
-#include "common/pair_sum.glsl"
+#define SUMMED vec2
+#define SEVERAL_SUMS
+#include "common/group_sum.glsl"
 
 void main() {
     if (counters.stalled != 0u) {

@@ -31,7 +31,9 @@ const uint target_base = 0u;
 #include "common/pick.glsl"
 #include "common/surface.glsl"
 #include "common/neighbor_map.glsl"
-#include "common/pair_sum.glsl"
+#define SUMMED vec2
+#define SEVERAL_SUMS
+#include "common/group_sum.glsl"
 
 const int PATCH_RADIUS = 3;  // of a patch beside its middle, px
 // Added to variances of greys: one level of 255, squared. Patches without texture then agree with nothing, and pull at nothing.

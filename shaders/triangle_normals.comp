@@ -59,20 +59,8 @@ vec3 depth_normal(uvec2 pixel) {
 }
 #endif
 
-shared float joined[256];
-
-float group_sum(float value) {
-    uint lane = gl_LocalInvocationIndex;
-    joined[lane] = value;
-    barrier();
-    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
-        if (lane < half_size) {
-            joined[lane] += joined[lane + half_size];
-        }
-        barrier();
-    }
-    return joined[0];
-}
+#define SUMMED float
+#include "common/group_sum.glsl"
 
 void main() {
     uint lane = gl_LocalInvocationIndex;

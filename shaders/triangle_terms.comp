@@ -26,20 +26,8 @@ layout(set = 0, binding = 5, std430) writeonly restrict buffer VertexSums { vec4
 #include "common/vertex_depth.glsl"
 #endif
 
-shared vec4 joined[256];
-
-vec4 group_sum(vec4 value) {
-    uint lane = gl_LocalInvocationIndex;
-    joined[lane] = value;
-    barrier();
-    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
-        if (lane < half_size) {
-            joined[lane] += joined[lane + half_size];
-        }
-        barrier();
-    }
-    return joined[0];
-}
+#define SUMMED vec4
+#include "common/group_sum.glsl"
 
 void main() {
     uint lane = gl_LocalInvocationIndex;

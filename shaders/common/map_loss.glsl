@@ -5,17 +5,5 @@ float weight() {
     return u.iteration < from ? 0.0 : start_weight * exp(decay * float(u.iteration));
 }
 
-shared float joined[256];
-
-float group_sum(float value) {
-    uint lane = gl_LocalInvocationIndex;
-    joined[lane] = value;
-    barrier();
-    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
-        if (lane < half_size) {
-            joined[lane] += joined[lane + half_size];
-        }
-        barrier();
-    }
-    return joined[0];
-}
+#define SUMMED float
+#include "group_sum.glsl"

@@ -1,8 +1,7 @@
 //! ZIP archives of a few files: stored when written, stored or deflated when read.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::ops::Range;
+use std::io::{Read, Seek, SeekFrom, Write};
 
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
@@ -105,39 +104,56 @@ impl<W: Write> ArchiveWriter<W> {
 struct Entry {
     deflated: bool,
     checksum: u32,
-    packed: Range<usize>,
+    /// Where its header stands, and how many bytes follow that.
+    at: u64,
+    packed: u64,
     size: usize,
 }
 
-/// An archive in memory.
+/// An archive whose directory has been read, and whose files are read when they are asked for.
 #[derive(Debug)]
-pub struct Archive<'a> {
-    bytes: &'a [u8],
+pub struct Archive<R> {
+    archive: R,
+    bytes: u64,
     entries: BTreeMap<String, Entry>,
 }
 
-impl<'a> Archive<'a> {
+impl<R: Read + Seek> Archive<R> {
     /// Reads the directory.
     ///
     /// # Errors
-    /// [`Error::Damaged`], which says what is wrong.
-    pub fn open(bytes: &'a [u8]) -> Result<Self, Error> {
+    /// [`Error::Damaged`], which says what is wrong; [`Error::Io`].
+    pub fn open(mut archive: R) -> Result<Self, Error> {
         let truncated = || Error::damaged("its archive is truncated or no archive");
-        let last = bytes.len().checked_sub(END_BYTES).ok_or_else(truncated)?;
-        let end = (last.saturating_sub(MOST_COMMENT)..=last).rev();
-        let end = end
-            .into_iter()
-            .find(|&at| word(bytes, at) == Some(END))
-            .ok_or_else(truncated)?;
-        let n_files = half(bytes, end + 10).ok_or_else(truncated)?;
-        let mut at = word(bytes, end + 16).ok_or_else(truncated)? as usize;
-        let mut entries = BTreeMap::new();
+        let bytes = archive.seek(SeekFrom::End(0))?;
+        let behind = bytes.saturating_sub((MOST_COMMENT + END_BYTES) as u64);
+        let tail = part(&mut archive, behind, bytes - behind)?;
+        let last = tail.len().checked_sub(END_BYTES).ok_or_else(truncated)?;
+        let end = (0..=last).rev().find(|&at| word(&tail, at) == Some(END));
+        let end = end.ok_or_else(truncated)?;
+        let n_files = half(&tail, end + 10).ok_or_else(truncated)?;
+        let start = u64::from(word(&tail, end + 16).ok_or_else(truncated)?);
+        let length = (behind + end as u64).checked_sub(start).ok_or_else(truncated)?;
+        let directory = part(&mut archive, start, length)?;
+        let (mut at, mut entries) = (0, BTreeMap::new());
         for _ in 0..n_files {
-            let (name, entry, next) = entry(bytes, at)?;
+            let (name, entry, next) = entry(&directory, at)?;
+            if entry.at + FILE_BYTES as u64 + entry.packed > start {
+                return Err(damaged_directory());
+            }
             entries.insert(name, entry);
             at = next;
         }
-        Ok(Self { bytes, entries })
+        Ok(Self {
+            archive,
+            bytes,
+            entries,
+        })
+    }
+
+    /// Its size.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Names of the files, in order.
@@ -148,20 +164,25 @@ impl<'a> Archive<'a> {
     /// A file of the archive.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when it is not there, or is not what its checksum says.
-    pub fn file(&self, name: &str) -> Result<Vec<u8>, Error> {
+    /// [`Error::Damaged`] when it is not there, or is not what its checksum says; [`Error::Io`].
+    pub fn file(&mut self, name: &str) -> Result<Vec<u8>, Error> {
         let entry = self
             .entries
             .get(name)
             .ok_or_else(|| Error::damaged(format!("its archive holds no {name}")))?;
         let damaged = || Error::damaged(format!("{name} in its archive is damaged"));
-        let packed = self.bytes.get(entry.packed.clone()).ok_or_else(damaged)?;
+        let header = part(&mut self.archive, entry.at, FILE_BYTES as u64)?;
+        // the name stands there once more, and what is added to it may differ
+        let skipped = half(&header, 26).zip(half(&header, 28));
+        let (name_bytes, more) = skipped.filter(|_| word(&header, 0) == Some(FILE)).ok_or_else(damaged)?;
+        let start = entry.at + FILE_BYTES as u64 + u64::from(name_bytes) + u64::from(more);
+        let packed = part(&mut self.archive, start, entry.packed)?;
         let file = match entry.deflated {
             true => {
                 let most = entry.size.min(MOST_GROWTH.saturating_mul(packed.len()));
-                decompress_to_vec_with_limit(packed, most).map_err(|_| damaged())?
+                decompress_to_vec_with_limit(&packed, most).map_err(|_| damaged())?
             }
-            false => packed.to_vec(),
+            false => packed,
         };
         match file.len() == entry.size && checksum(&file) == entry.checksum {
             true => Ok(file),
@@ -170,42 +191,49 @@ impl<'a> Archive<'a> {
     }
 }
 
+/// Bytes of an archive; fewer where it ends before.
+fn part(archive: &mut (impl Read + Seek), start: u64, length: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    archive.seek(SeekFrom::Start(start))?;
+    archive.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn damaged_directory() -> Error {
+    Error::damaged("the directory of its archive is damaged")
+}
+
 /// The entry of the directory at a place, and where the next one is.
-fn entry(bytes: &[u8], at: usize) -> Result<(String, Entry, usize), Error> {
-    let damaged = || Error::damaged("the directory of its archive is damaged");
-    let short = |offset: usize| half(bytes, at.checked_add(offset)?);
-    let long = |offset: usize| word(bytes, at.checked_add(offset)?);
-    if long(0) != Some(ENTRY) {
-        return Err(damaged());
-    }
+fn entry(directory: &[u8], at: usize) -> Result<(String, Entry, usize), Error> {
+    let entry = directory.get(at..).filter(|entry| word(entry, 0) == Some(ENTRY));
+    let entry = entry.ok_or_else(damaged_directory)?;
     let read = || {
-        let name_bytes = usize::from(short(28)?);
-        let behind = usize::from(short(30)?) + usize::from(short(32)?);
-        let name = bytes.get(at + ENTRY_BYTES..at + ENTRY_BYTES + name_bytes)?;
+        let name_bytes = usize::from(half(entry, 28)?);
+        let behind = usize::from(half(entry, 30)?) + usize::from(half(entry, 32)?);
+        let name = entry.get(ENTRY_BYTES..ENTRY_BYTES + name_bytes)?;
         let name = String::from_utf8(name.to_vec()).ok()?;
-        let start = long(42)? as usize;
-        // the name stands there once more, and what is added to it may differ
-        let skipped = usize::from(half(bytes, start.checked_add(26)?)?) + usize::from(half(bytes, start + 28)?);
-        (word(bytes, start)? == FILE).then_some(())?;
-        let start = start + FILE_BYTES + skipped;
-        let packed = start..start.checked_add(long(20)? as usize)?;
-        bytes.get(packed.clone())?;
-        let next = at + ENTRY_BYTES + name_bytes + behind;
-        Some((name, short(8)?, short(10)?, long(16)?, packed, long(24)? as usize, next))
+        let found = Entry {
+            deflated: half(entry, 10)? == 8,
+            checksum: word(entry, 16)?,
+            at: word(entry, 42)?.into(),
+            packed: word(entry, 20)?.into(),
+            size: word(entry, 24)? as usize,
+        };
+        Some((
+            name,
+            found,
+            half(entry, 8)?,
+            half(entry, 10)?,
+            at + ENTRY_BYTES + name_bytes + behind,
+        ))
     };
-    let (name, flags, method, checksum, packed, size, next) = read().ok_or_else(damaged)?;
+    let (name, found, flags, method, next) = read().ok_or_else(damaged_directory)?;
     if flags & 1 != 0 || !matches!(method, 0 | 8) {
         return Err(Error::damaged(format!(
             "{name} in its archive is encrypted or packed in a way that is not read; stored and deflated files are"
         )));
     }
-    let entry = Entry {
-        deflated: method == 8,
-        checksum,
-        packed,
-        size,
-    };
-    Ok((name, entry, next))
+    Ok((name, found, next))
 }
 
 fn half(bytes: &[u8], at: usize) -> Option<u16> {
@@ -247,7 +275,13 @@ fn checksum(bytes: &[u8]) -> u32 {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use std::io::Cursor;
+
     use super::*;
+
+    fn open(bytes: &[u8]) -> Result<Archive<Cursor<&[u8]>>, Error> {
+        Archive::open(Cursor::new(bytes))
+    }
 
     fn written(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -263,7 +297,7 @@ mod tests {
     fn files_come_back_and_half_archives_do_not() {
         assert_eq!(checksum(b"123456789"), 0xcbf4_3926);
         let bytes = written(&[("b", b"second"), ("a.txt", b"")]);
-        let archive = Archive::open(&bytes).unwrap();
+        let mut archive = open(&bytes).unwrap();
         assert_eq!(archive.names().collect::<Vec<_>>(), ["a.txt", "b"]);
         assert_eq!(
             (archive.file("b").unwrap(), archive.file("a.txt").unwrap()),
@@ -271,15 +305,15 @@ mod tests {
         );
         assert!(archive.file("c").unwrap_err().to_string().contains("holds no c"));
         for kept in 0..bytes.len() {
-            assert!(Archive::open(&bytes[..kept]).is_err(), "{kept}");
+            assert!(open(&bytes[..kept]).is_err(), "{kept}");
         }
         // a comment behind the end, and a byte of a file that changed
         let mut commented = [&bytes[..], b"hello"].concat();
         commented[bytes.len() - 2] = 5;
-        assert!(Archive::open(&commented).unwrap().file("b").is_ok());
+        assert!(open(&commented).unwrap().file("b").is_ok());
         let mut changed = bytes.clone();
         changed[FILE_BYTES + 2] ^= 1;
-        assert!(Archive::open(&changed).unwrap().file("b").is_err());
+        assert!(open(&changed).unwrap().file("b").is_err());
     }
 
     /// A deflated file is read, and one that says it is huge takes no memory.
@@ -293,15 +327,10 @@ mod tests {
         put(10, &8_u16.to_le_bytes());
         put(16, &checksum(&plain).to_le_bytes());
         put(24, &5000_u32.to_le_bytes());
-        assert_eq!(Archive::open(&bytes).unwrap().file("a").unwrap(), plain);
+        assert_eq!(open(&bytes).unwrap().file("a").unwrap(), plain);
         bytes[directory + 24..][..4].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(Archive::open(&bytes).unwrap().file("a").is_err());
+        assert!(open(&bytes).unwrap().file("a").is_err());
         bytes[directory + 10] = 12;
-        assert!(
-            Archive::open(&bytes)
-                .unwrap_err()
-                .to_string()
-                .contains("stored and deflated")
-        );
+        assert!(open(&bytes).unwrap_err().to_string().contains("stored and deflated"));
     }
 }

@@ -9,6 +9,9 @@ pub enum Error {
     /// More Gaussians than an image has pixels, or more bytes than an archive can name.
     #[error("{0}")]
     TooLarge(String),
+    /// [`Splats::is_wanted`](crate::Splats::is_wanted) said no.
+    #[error("stopped before the files were whole")]
+    Stopped,
     /// The file is not what its beginning says, or not SOG of version 2.
     #[error("{0}")]
     Damaged(String),

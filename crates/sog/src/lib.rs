@@ -26,7 +26,7 @@ mod write;
 pub use archive::{Archive, ArchiveWriter};
 pub use error::Error;
 pub use meta::Meta;
-pub use read::{Get, Model, read_archive, read_files};
+pub use read::{Get, Model, read_archive, read_archive_of, read_files};
 pub use splats::Splats;
 pub use streamed::{INDEX, StreamedIndex, n_levels, read_streamed, write_streamed};
 pub use write::{Put, write_archive, write_files};

@@ -81,6 +81,18 @@ impl Meta {
         }
     }
 
+    /// Names of all images.
+    pub(crate) fn images(&self) -> impl Iterator<Item = &str> {
+        let palette = self.sh_rest.iter().flat_map(|palette| &palette.files);
+        let files = self
+            .means
+            .files
+            .iter()
+            .chain(&self.quats.files)
+            .chain(&self.scales.files);
+        files.chain(&self.sh0.files).chain(palette).map(String::as_str)
+    }
+
     /// Reads and checks a description.
     ///
     /// # Errors

@@ -17,6 +17,8 @@ const BRANCH: usize = 256;
 const MOVES: usize = 4;
 /// Vectors that the palette is made of; of more, every n-th.
 const MOST_SAMPLES: usize = 1 << 20;
+/// Vectors between two questions whether they are wanted.
+const ASK_EVERY: usize = 1 << 10;
 /// Vectors that a thread takes at a time.
 const PART: usize = 1 << 14;
 
@@ -31,6 +33,10 @@ pub(crate) struct Palette {
 pub(crate) trait Vectors: Sync {
     fn len(&self) -> usize;
     fn get(&self, index: usize) -> &[f32];
+    /// False when nobody wants the palette any more.
+    fn is_wanted(&self) -> bool {
+        true
+    }
 }
 
 /// A cut of the tree, or a branch.
@@ -105,7 +111,7 @@ impl Tree {
         let mut nodes = vec![Node::Cell { entry: 0 }];
         let mut heap = BinaryHeap::from([Cell::new(0, samples, vectors, width)]);
         let mut n_cells = 1;
-        while n_cells < most {
+        while n_cells < most && vectors.is_wanted() {
             let Some(cell) = heap.pop() else { break };
             let (axis, at) = cell.cut;
             let (below, above): (Vec<u32>, Vec<u32>) = cell
@@ -186,23 +192,24 @@ impl Tree {
 }
 
 impl Palette {
-    /// A palette of at most `most` entries, 65536 at most, for vectors of `width` values, 45 at most.
+    /// A palette of at most `most` entries, 65536 at most, for vectors of `width` values, 45 at most. It is any when
+    /// the vectors are not wanted any more.
     pub(crate) fn new(vectors: &dyn Vectors, width: usize, most: usize) -> Self {
         let every = vectors.len().div_ceil(MOST_SAMPLES).max(1);
         let samples: Vec<u32> = (0..vectors.len()).step_by(every).map(|index| index as u32).collect();
         let tree = Tree::new(vectors, samples.clone(), width, most.clamp(1, 1 << 16));
         let spans = tree.branches();
         let sample = |at: usize| vectors.get(samples[at] as usize);
-        let mut places: Vec<u16> = for_all(samples.len(), |at| tree.cell(sample(at)) as u16);
+        let mut places: Vec<u16> = for_all(vectors, samples.len(), |at| tree.cell(sample(at)) as u16);
         let mut entries = vec![0.0; tree.n_cells * width];
         for _ in 0..MOVES {
             means(&mut entries, width, &places, sample);
-            places = for_all(samples.len(), |at| {
+            places = for_all(vectors, samples.len(), |at| {
                 nearest(&entries, width, tree.branch(&spans, sample(at)), sample(at))
             });
         }
         means(&mut entries, width, &places, sample);
-        let places = for_all(vectors.len(), |index| {
+        let places = for_all(vectors, vectors.len(), |index| {
             let vector = vectors.get(index);
             nearest(&entries, width, tree.branch(&spans, vector), vector)
         });
@@ -256,8 +263,8 @@ fn nearest(entries: &[f32], width: usize, [from, to]: [usize; 2], vector: &[f32]
     best.1 as u16
 }
 
-/// What `each` says of all numbers below `count`, by all cores.
-fn for_all(count: usize, each: impl Fn(usize) -> u16 + Sync) -> Vec<u16> {
+/// What `each` says of all numbers below `count`, by all cores; nothing once the vectors are not wanted.
+fn for_all(vectors: &dyn Vectors, count: usize, each: impl Fn(usize) -> u16 + Sync) -> Vec<u16> {
     let mut all = vec![0; count];
     let threads = thread::available_parallelism()
         .map_or(1, |n| n.get())
@@ -269,6 +276,9 @@ fn for_all(count: usize, each: impl Fn(usize) -> u16 + Sync) -> Vec<u16> {
         for (part, places) in all.chunks_mut(share).enumerate() {
             let mut work = move || {
                 for (at, place) in places.iter_mut().enumerate() {
+                    if at.is_multiple_of(ASK_EVERY) && !vectors.is_wanted() {
+                        break;
+                    }
                     *place = each(part * share + at);
                 }
             };

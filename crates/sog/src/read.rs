@@ -1,5 +1,8 @@
 //! Images to Gaussians.
 
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read, Seek};
+
 use super::archive::Archive;
 use super::images::{Image, decode};
 use super::meta::{Meta, Palette};
@@ -45,13 +48,28 @@ impl Model {
 /// Gives a file, by its name.
 pub type Get<'a> = dyn FnMut(&str) -> Result<Vec<u8>, Error> + 'a;
 
-/// Reads an archive, `.sog`.
+/// Memory that Gaussians may take without asking how many bytes tell them,
+const FREE_BYTES: u64 = 256 << 20;
+/// and how much more for each byte. Files of trained models hold 13 to 28 bytes a Gaussian, which becomes 53 to 233; only their
+/// images can be smaller that say the same of all.
+const MOST_GROWTH: u64 = 64;
+
+/// Reads an archive, `.sog`, in memory.
 ///
 /// # Errors
 /// [`Error::Damaged`], which says what is wrong.
 pub fn read_archive(bytes: &[u8]) -> Result<Model, Error> {
-    let archive = Archive::open(bytes)?;
-    read_files(&archive.file(META)?, &mut |name| archive.file(name))
+    read_archive_of(Cursor::new(bytes))
+}
+
+/// Reads an archive, `.sog`, file after file.
+///
+/// # Errors
+/// [`Error::Damaged`], which says what is wrong; [`Error::Io`].
+pub fn read_archive_of(archive: impl Read + Seek) -> Result<Model, Error> {
+    let mut archive = Archive::open(archive)?;
+    let (meta, bytes) = (archive.file(META)?, archive.bytes());
+    read(&meta, bytes, &mut |name| archive.file(name))
 }
 
 /// Reads files of a folder: its `meta.json`, and others as `file` gives them by name.
@@ -59,16 +77,34 @@ pub fn read_archive(bytes: &[u8]) -> Result<Model, Error> {
 /// # Errors
 /// [`Error::Damaged`], which says what is wrong, and those of `file`.
 pub fn read_files(meta: &[u8], file: &mut Get<'_>) -> Result<Model, Error> {
+    read(meta, u64::MAX, file)
+}
+
+/// The same of files that take `most_bytes` on the disk, or fewer.
+fn read(meta: &[u8], most_bytes: u64, file: &mut Get<'_>) -> Result<Model, Error> {
     let meta = Meta::parse(meta)?;
+    let mut files = BTreeMap::new();
+    for name in meta.images() {
+        files.insert(name, file(name)?);
+    }
+    let bytes = files
+        .values()
+        .map(|file| file.len() as u64)
+        .sum::<u64>()
+        .min(most_bytes);
+    let memory = meta.count * (4 * (13 + rest_values(meta.sh_degree()) as u64) + 1);
+    if memory > FREE_BYTES.saturating_add(MOST_GROWTH.saturating_mul(bytes)) {
+        return Err(Error::damaged(format!(
+            "it announces {} Gaussians, which take {} MB of memory, in {bytes} bytes, which cannot hold so many",
+            meta.count,
+            memory / 1_000_000
+        )));
+    }
     let count = usize::try_from(meta.count).unwrap_or(usize::MAX);
     // images are as large as they need be, up to what rounds their sides
     let most = meta.count.saturating_mul(2) + 4 * MOST_SIDE as u64;
-    let mut image = |name: &str| {
-        let named = |e: Error| match e {
-            Error::Damaged(what) => Error::Damaged(format!("{name}: {what}")),
-            other => other,
-        };
-        let image = decode(&file(name)?, most).map_err(named)?;
+    let image = |name: &str| {
+        let image = named(name, &files, most)?;
         match image.pixels.len() < count {
             true => Err(Error::damaged(format!(
                 "{name} has {} pixels for {count} Gaussians",
@@ -101,7 +137,7 @@ pub fn read_files(meta: &[u8], file: &mut Get<'_>) -> Result<Model, Error> {
     let sh_rest = match &meta.sh_rest {
         Some(palette) => {
             let places = image(&palette.files[1])?;
-            let entries = entries(palette, file)?;
+            let entries = entries(palette, &files)?;
             looked_up(&places, count, &entries, rest_values(palette.bands))?
         }
         None => Vec::new(),
@@ -118,6 +154,15 @@ pub fn read_files(meta: &[u8], file: &mut Get<'_>) -> Result<Model, Error> {
     })
 }
 
+/// The image of a name, of at most `most` pixels.
+fn named(name: &str, files: &BTreeMap<&str, Vec<u8>>, most: u64) -> Result<Image, Error> {
+    let file = files.get(name).map_or(&[][..], Vec::as_slice);
+    decode(file, most).map_err(|e| match e {
+        Error::Damaged(what) => Error::Damaged(format!("{name}: {what}")),
+        other => other,
+    })
+}
+
 /// Values of a codebook.
 fn coded(image: &Image, count: usize, book: &[f32]) -> Result<Vec<[f32; 3]>, Error> {
     let value = |place: u8| book.get(usize::from(place)).copied();
@@ -130,12 +175,12 @@ fn coded(image: &Image, count: usize, book: &[f32]) -> Result<Vec<[f32; 3]>, Err
 }
 
 /// Entries of a palette, one after the other.
-fn entries(palette: &Palette, file: &mut Get<'_>) -> Result<Vec<f32>, Error> {
+fn entries(palette: &Palette, files: &BTreeMap<&str, Vec<u8>>) -> Result<Vec<f32>, Error> {
     let name = &palette.files[0];
     let of_one = rest_values(palette.bands) / 3;
     let row = PALETTE_ROW * of_one;
     let n_rows = palette.count.div_ceil(PALETTE_ROW);
-    let image = decode(&file(name)?, ((n_rows + 4) * row) as u64)?;
+    let image = named(name, files, ((n_rows + 4) * row) as u64)?;
     if image.width != row || image.pixels.len() < n_rows * row {
         return Err(Error::damaged(format!(
             "{name} has {} pixels in rows of {}, and {} entries take rows of {row}",

@@ -200,3 +200,31 @@ fn small_images_of_many_pixels_are_refused() {
         "{error}"
     );
 }
+
+/// Images of one value each, as long as that many pixels need be: what they announce takes more memory than their bytes warrant.
+#[test]
+fn few_bytes_are_not_many_gaussians() {
+    let side: usize = 2048;
+    let mut one = webp::encode(&vec![[0, 0, 0, 255]; side * side], side).unwrap();
+    // a chunk that readers pass over
+    one.extend(b"JUNK\0\x04\0\0");
+    one.extend([0; 1024]);
+    let length = (one.len() - 8) as u32;
+    one[4..8].copy_from_slice(&length.to_le_bytes());
+    let read = |degree: u32| {
+        let whole = files(&Random::new(50, degree));
+        let text = String::from_utf8(whole[META].clone()).unwrap();
+        let text = text.replacen("\"count\":50", &format!("\"count\":{}", side * side), 1);
+        read_files(text.as_bytes(), &mut |name| match name.contains("centroids") {
+            true => Ok(whole[name].clone()),
+            false => Ok(one.clone()),
+        })
+    };
+    let error = read(3).unwrap_err().to_string();
+    assert!(
+        error.contains("4194304 Gaussians, which take 977 MB of memory, in "),
+        "{error}"
+    );
+    // a quarter of the memory is taken without asking
+    assert_eq!(read(0).unwrap().means.len(), side * side);
+}

@@ -36,7 +36,7 @@ pub fn write_archive(splats: &dyn Splats, antialiased: bool, out: &mut dyn Write
 /// Passes on the files of a folder, `meta.json` last, in the order in which the Gaussians come.
 ///
 /// # Errors
-/// Those of `put`; [`Error::TooLarge`] for more Gaussians than an image has pixels, or none.
+/// Those of `put`; [`Error::Stopped`]; [`Error::TooLarge`] for more Gaussians than an image has pixels, or none.
 pub fn write_files(splats: &dyn Splats, antialiased: bool, put: &mut Put<'_>) -> Result<(), Error> {
     let count = splats.len();
     if count == 0 || count > MOST_GAUSSIANS {
@@ -46,6 +46,9 @@ pub fn write_files(splats: &dyn Splats, antialiased: bool, put: &mut Put<'_>) ->
     }
     let width = width(count);
     let image = |pixel: &dyn Fn(usize) -> Pixel| {
+        if !splats.is_wanted() {
+            return Err(Error::Stopped);
+        }
         let mut pixels: Vec<Pixel> = (0..count).map(pixel).collect();
         // the last pixel again: runs cost nothing
         let last = pixels[count - 1];
@@ -113,6 +116,10 @@ pub fn write_files(splats: &dyn Splats, antialiased: bool, put: &mut Put<'_>) ->
     });
     if splats.sh_degree() > 0 {
         let palette = Palette::new(&Rest(splats), rest_values(splats.sh_degree()), palette_entries(count));
+        // what the palette is then is no palette
+        if !splats.is_wanted() {
+            return Err(Error::Stopped);
+        }
         meta.sh_rest = Some(harmonics(&palette, splats.sh_degree(), &image, put)?);
     }
     let text = serde_json::to_vec(&meta).map_err(|e| Error::Io(e.into()))?;
@@ -181,5 +188,8 @@ impl Vectors for Rest<'_> {
     }
     fn get(&self, index: usize) -> &[f32] {
         self.0.rest(index)
+    }
+    fn is_wanted(&self) -> bool {
+        self.0.is_wanted()
     }
 }

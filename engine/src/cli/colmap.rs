@@ -85,10 +85,7 @@ impl Failure for ColmapError {
             Self::Absent => Exit::Setup,
             Self::Failed { .. } | Self::NoModel { .. } => Exit::Data,
             Self::System { .. } => Exit::Output,
-            Self::Interrupted { signal, .. } => match signal {
-                Signal::Interrupt => Exit::Interrupted,
-                Signal::Terminate => Exit::Terminated,
-            },
+            Self::Interrupted { signal, .. } => (*signal).into(),
         }
     }
     fn hint(&self) -> Option<String> {

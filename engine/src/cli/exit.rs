@@ -8,6 +8,7 @@ use super::{ProfilesError, UsageError};
 use crate::config::{AutoError, ConfigError};
 use crate::export::{DeliveryError, ExportError, FileError};
 use crate::record::run_folder::RunFolderError;
+use crate::run::interrupt::Signal;
 
 /// What errors call the place that answers are printed to.
 const STANDARD_OUTPUT: &str = "standard output";
@@ -15,6 +16,16 @@ const STANDARD_OUTPUT: &str = "standard output";
 /// The error of an answer that could not be printed.
 pub(super) fn unprinted(error: io::Error) -> ExportError {
     ExportError::new(Path::new(STANDARD_OUTPUT), error)
+}
+
+/// Says that a command was interrupted that leaves all or nothing.
+pub(super) fn interrupted(signal: Signal) -> Exit {
+    // Losing a line of information is no reason to stop.
+    let _ = writeln!(
+        io::stderr(),
+        "interrupted; nothing is written, and what was there is as it was"
+    );
+    signal.into()
 }
 
 /// How the program ends.
@@ -52,6 +63,15 @@ pub enum Exit {
     Interrupted = 130,
     /// Asked to terminate; what was reached is saved.
     Terminated = 143,
+}
+
+impl From<Signal> for Exit {
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::Interrupt => Self::Interrupted,
+            Signal::Terminate => Self::Terminated,
+        }
+    }
 }
 
 impl From<Exit> for std::process::ExitCode {
@@ -156,13 +176,14 @@ impl Failure for DeliveryError {
             Self::NoGaussians | Self::Read(_) => Exit::Data,
             Self::OutsideCrop { .. } | Self::TooLarge { .. } | Self::Sog { .. } => Exit::Usage,
             Self::Exists { .. } => Exit::Output,
+            Self::Stopped => Exit::Interrupted,
             Self::Write(error) => error.exit(),
         }
     }
     fn hint(&self) -> Option<String> {
         match self {
             Self::Exists { .. } => Some("`-o FOLDER` writes elsewhere".to_owned()),
-            Self::Read(_) => None,
+            Self::Read(_) | Self::Stopped => None,
             Self::NoGaussians => Some("`kiln inspect FILE` shows what it holds".to_owned()),
             Self::OutsideCrop { .. } => {
                 Some("`--crop` takes the smallest x,y,z and the largest, in the scene's coordinates".to_owned())

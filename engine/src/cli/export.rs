@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::exit::unprinted;
+use super::exit::{interrupted, unprinted};
 use super::named::is_of_triangles;
 use super::request::Export;
 use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
-use crate::export::{Chosen, Delivered, Format, PlyParts, deliver, deliver_levels, read_model};
+use crate::export::{Chosen, Delivered, Format, PlyParts, Stop, deliver, deliver_levels, read_model};
 use crate::run::RunError;
+use crate::run::interrupt::Interrupt;
 
 /// Writes the file and prints its path to `out`.
 ///
@@ -39,7 +40,17 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         let shown = output.display().to_string();
         return Err(boxed(UsageError::OverTheModel { shown }));
     }
-    let (delivered, all) = delivered(model_path, &output, request)?;
+    let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
+    interrupt.set_heard(true);
+    let stop = || interrupt.signal().is_some();
+    let (delivered, all) = match (
+        delivered(model_path, &output, request, Stop::new(&stop)),
+        interrupt.signal(),
+    ) {
+        (Ok(delivered), _) => delivered,
+        (Err(error), Some(signal)) if error.exit() == Exit::Interrupted => return Ok(interrupted(signal)),
+        (Err(error), _) => return Err(error),
+    };
     writeln!(out, "{}", output.display()).map_err(|error| boxed(unprinted(error)))?;
     // Messages are for people; the file is written whether anybody reads them or not.
     let mut messages = io::stderr();
@@ -70,18 +81,23 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
 }
 
 /// Writes the output, and gives what was written and how many Gaussians the model has.
-fn delivered(model: &Path, output: &Path, request: &Export) -> Result<(Delivered, usize), Box<dyn Failure>> {
+fn delivered(
+    model: &Path,
+    output: &Path,
+    request: &Export,
+    stop: Stop<'_>,
+) -> Result<(Delivered, usize), Box<dyn Failure>> {
     let (format, subset) = (request.format, &request.subset);
     // the strongest are known only when all have been seen, and other files than PLY are not read in parts
     if format.has_levels()
         && subset.max_splats.is_none()
         && let Ok(mut parts) = PlyParts::open(model)
     {
-        let delivered = deliver_levels(output, &mut parts, subset, format).map_err(boxed)?;
+        let delivered = deliver_levels(output, &mut parts, subset, format, stop).map_err(boxed)?;
         return Ok((delivered, parts.len()));
     }
     let (model, comments) = read_model(model).map_err(|e| boxed(RunError::from(e)))?;
-    let chosen = Chosen::new(&model, subset).map_err(boxed)?;
+    let chosen = Chosen::new(&model, subset).map_err(boxed)?.until(stop);
     let delivered = deliver(output, chosen, format, comments).map_err(boxed)?;
     Ok((delivered, model.len()))
 }

@@ -200,7 +200,7 @@ impl Failure for ServeError {
     }
     fn exit(&self) -> Exit {
         match self {
-            Self::Folder { .. } | Self::NoRuns { .. } => Exit::Data,
+            Self::Folder { .. } | Self::NotShown { .. } | Self::Model(_) | Self::NoRuns { .. } => Exit::Data,
             Self::Beyond { .. } | Self::Listen { .. } => Exit::Usage,
             Self::System(_) | Self::NoPage => Exit::Internal,
             Self::NotAnExport { .. } | Self::Write(_) => Exit::Output,

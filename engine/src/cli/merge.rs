@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::exit::unprinted;
+use super::exit::{interrupted, unprinted};
 use super::inspect::count;
 use super::request::Merge;
 use super::stored::boxed;
 use super::{Exit, Failure};
 use crate::project::{MergeReport, MergedBorder, ProjectError, ProjectFolder, merge};
-use crate::run::interrupt::{Interrupt, Signal};
+use crate::run::interrupt::Interrupt;
 
 /// Densities on two sides of a border that differ by this factor are told.
 const ODD_FACTOR: f64 = 2.0;
@@ -24,17 +24,7 @@ pub fn run(request: &Merge, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
     let stop = || interrupt.signal().is_some();
     let report = match (merge(&project, &request.request, &stop), interrupt.signal()) {
         (Ok(report), _) => report,
-        (Err(ProjectError::Merge(_)), Some(signal)) => {
-            // Losing a line of information is no reason to stop.
-            let _ = writeln!(
-                io::stderr(),
-                "interrupted; nothing is written, and what was there is as it was"
-            );
-            return Ok(match signal {
-                Signal::Interrupt => Exit::Interrupted,
-                Signal::Terminate => Exit::Terminated,
-            });
-        }
+        (Err(ProjectError::Merge(_)), Some(signal)) => return Ok(interrupted(signal)),
         (Err(error), _) => return Err(boxed(error)),
     };
     let printed = match request.json {

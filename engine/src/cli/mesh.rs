@@ -15,7 +15,7 @@ use crate::mesh::{
     Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, Up, export_triangles, is_triangles,
     read_triangles,
 };
-use crate::run::interrupt::{Interrupt, Signal};
+use crate::run::interrupt::Interrupt;
 use crate::run::{Location, RunError, Stored};
 
 /// The key of the files' formats.
@@ -70,10 +70,7 @@ pub(super) fn make(
     match made_of(stored, target, telling, out, interrupt)? {
         None => {
             let _ = writeln!(io::stderr(), "{}", MeshError::Stopped);
-            return Ok(match interrupt.signal() {
-                Some(Signal::Terminate) => Exit::Terminated,
-                _ => Exit::Interrupted,
-            });
+            return Ok(interrupt.signal().map_or(Exit::Interrupted, Exit::from));
         }
         Some((outlook, None)) => print_outlook(&outlook, out).map_err(|error| boxed(unprinted(error)))?,
         Some((_, Some(made))) => tell_made(&made, (json, model.quiet), out)?,

@@ -23,7 +23,7 @@ use crate::record::run_folder::{
     Status, config_path, record_path,
 };
 use crate::record::sinks::{Stamp, Terminal};
-use crate::run::interrupt::{Interrupt, Signal};
+use crate::run::interrupt::Interrupt;
 use crate::run::{Location, ResumeFrom, RunEnd, RunError, RunRequest, Stored, run as run_training};
 use crate::scene::SceneIndex;
 
@@ -153,8 +153,7 @@ impl Chain {
         finished?;
         Ok(match interrupt.signal() {
             _ if whole => Exit::Ok,
-            Some(Signal::Terminate) => Exit::Terminated,
-            _ => Exit::Interrupted,
+            signal => signal.map_or(Exit::Interrupted, Exit::from),
         })
     }
 

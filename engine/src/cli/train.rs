@@ -21,7 +21,7 @@ use crate::plan::{FirstModel, Pinned, open_device, plan_first};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
 use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
-use crate::run::interrupt::{Interrupt, Signal};
+use crate::run::interrupt::Interrupt;
 use crate::run::{
     ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
 };
@@ -237,8 +237,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             exit
         }
         None => Exit::Ok,
-        Some(Signal::Interrupt) => Exit::Interrupted,
-        Some(Signal::Terminate) => Exit::Terminated,
+        Some(signal) => signal.into(),
     })
 }
 
@@ -363,7 +362,7 @@ mod tests {
         let end = RunEnd {
             folder: "city/blocks/b0000/run".into(),
             iterations: 70,
-            signal: Some(Signal::Interrupt),
+            signal: Some(crate::run::interrupt::Signal::Interrupt),
             test_psnr: None,
             device_bytes: 0,
         };

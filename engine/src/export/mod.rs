@@ -19,8 +19,8 @@ pub(crate) use atomic::{remove_leftovers, write_atomic_on};
 pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at, read_cameras, write_cameras};
 pub use delivery::{
-    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, deliver, deliver_levels, read_model,
-    summarize_file,
+    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, Stop, check_model, deliver,
+    deliver_levels, read_model, summarize_file,
 };
 pub use digest::{digest_of, file_digest};
 pub(crate) use disk::disk_of_process;

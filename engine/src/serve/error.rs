@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::export::ExportError;
+use crate::export::{ExportError, PlyError};
 
 /// What keeps `kiln view` from serving or exporting.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,17 @@ pub enum ServeError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A folder of a format that the page does not show.
+    #[error("{} is {what}, which the page does not show", path.display())]
+    NotShown {
+        /// The folder.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// A file that is no model.
+    #[error(transparent)]
+    Model(#[from] PlyError),
     /// An address that other machines reach, without permission.
     #[error("`--host {host}` lets other machines read the runs")]
     Beyond {
@@ -60,6 +71,10 @@ impl ServeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Folder { .. } => Some("`kiln view PATH` names the folder of the runs, one run, a folder of Streamed SOG or a model's file".to_owned()),
+            Self::NotShown { .. } => Some(
+                "of models it shows folders of Streamed SOG (`kiln export MODEL --format streamed-sog`) and .sog, .spz, .glb, .ply and .splat files"
+                    .to_owned(),
+            ),
             Self::Beyond { .. } => Some(
                 "an SSH tunnel keeps the runs private (docs/guide/viewer.md); `--allow-remote` serves them without encryption"
                     .to_owned(),
@@ -68,7 +83,7 @@ impl ServeError {
             Self::NoPage => Some("run `cargo xtask viewer`, then build again".to_owned()),
             Self::NotAnExport { .. } => Some("name a new folder, or empty this one".to_owned()),
             Self::NoRuns { .. } => Some("a run is a folder with a run.json; `kiln train` writes one".to_owned()),
-            Self::System(_) | Self::Write(_) => None,
+            Self::Model(_) | Self::System(_) | Self::Write(_) => None,
         }
     }
 }

@@ -51,6 +51,7 @@ pub fn export(folder: &Path, output: &Path) -> Result<Exported, ServeError> {
         return Err(ServeError::NoPage);
     }
     let root = Root::open(folder)?;
+    root.check()?;
     let before = earlier(output)?;
     let (runs, comparisons) = (root.runs(), root.comparisons());
     if runs.is_empty() && comparisons.is_empty() {

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use super::merged;
 
+/// The file that makes a folder one of 3D Tiles.
+const TILESET: &str = "tileset.json";
 /// Folders above a chunk's files, at most.
 const DEPTH: usize = 4;
 /// Largest description in which the number of Gaussians is looked for.
@@ -19,6 +21,16 @@ const INDEX_BYTES: u64 = 64 << 20;
 /// Whether a folder holds levels of detail, and is not a run.
 pub(super) fn is_streamed(folder: &Path) -> bool {
     folder.join(INDEX).is_file() && !folder.join("run.json").exists()
+}
+
+/// What a folder is in which a model lies that is not shown.
+pub(super) fn other(folder: &Path) -> Option<&'static str> {
+    let kinds = [
+        (TILESET, "a folder of 3D Tiles"),
+        (META, "a folder of SOG without levels of detail"),
+    ];
+    let found = kinds.into_iter().find(|(name, _)| folder.join(name).is_file());
+    found.map(|(_, what)| what)
 }
 
 /// Whether a path inside a folder of Streamed SOG is one of its files.

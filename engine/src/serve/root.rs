@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::ServeError;
 use super::segments::is_plain;
 use super::{layout, merged, models};
+use crate::export::check_model;
 use crate::project::{BLOCKS, ProjectFolder};
 
 /// How deep below the folder a run may lie: `runs/sweep/scene/run` has depth 3.
@@ -78,6 +79,12 @@ struct Found {
     comparisons: Vec<String>,
 }
 
+impl Found {
+    const fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.projects.is_empty() && self.comparisons.is_empty()
+    }
+}
+
 impl Root {
     /// # Errors
     /// [`ServeError::Folder`] when there is no such folder, or file of a model.
@@ -102,6 +109,23 @@ impl Root {
             folder: resolved,
             file: None,
         })
+    }
+
+    /// Looks at what is shown alone before it is: a model, or a folder of another format, which would look like one without runs yet.
+    ///
+    /// # Errors
+    /// [`ServeError::Model`] or [`ServeError::NotShown`].
+    pub(super) fn check(&self) -> Result<(), ServeError> {
+        if let Some(file) = &self.file {
+            return Ok(check_model(&self.folder.join(file))?);
+        }
+        match models::other(&self.folder) {
+            Some(what) if self.itself().is_none() && self.found().is_empty() => Err(ServeError::NotShown {
+                path: self.folder.clone(),
+                what,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// All runs, the newest first; looked for anew on each call, because training goes on.

@@ -45,6 +45,7 @@ impl Server {
             return Err(ServeError::NoPage);
         }
         let root = Root::open(folder)?;
+        root.check()?;
         let wanted = SocketAddr::new(listen.host, listen.port);
         let fail = |source| ServeError::Listen {
             address: wanted,

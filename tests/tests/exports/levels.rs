@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use kiln::export::{
-    Chosen, DeliveryError, Format, PlyFlavor, PlyParts, deliver, deliver_levels, read_model, read_ply, write_ply,
+    Chosen, DeliveryError, Format, PlyFlavor, PlyParts, Stop, deliver, deliver_levels, read_model, read_ply, write_ply,
 };
 use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
@@ -62,7 +62,7 @@ fn parts_give_the_same_folder() {
         let chosen = Chosen::new(&model, &subset).expect("Gaussians");
         let wanted = deliver(&whole, chosen, format, MIP).expect("a folder");
         let mut open = PlyParts::open(&path).expect("a file");
-        let found = deliver_levels(&parts, &mut open, &subset, format).expect("a folder");
+        let found = deliver_levels(&parts, &mut open, &subset, format, Stop::default()).expect("a folder");
         assert_eq!(found, wanted);
         assert!(files(&whole) == files(&parts), "{}", format.name());
         [whole, parts]
@@ -74,7 +74,8 @@ fn parts_give_the_same_folder() {
         ..Subset::default()
     };
     let mut open = PlyParts::open(&path).expect("a file");
-    let error = deliver_levels(&scratch.join("none"), &mut open, &far, Format::Tiles).expect_err("nothing");
+    let error =
+        deliver_levels(&scratch.join("none"), &mut open, &far, Format::Tiles, Stop::default()).expect_err("nothing");
     assert!(matches!(error, DeliveryError::OutsideCrop { .. }), "{error}");
     assert!(!scratch.join("none").exists());
 }
@@ -128,7 +129,8 @@ fn tiles_replace_each_other() {
         let (path, model) = file(&scratch, count, 1);
         let folder = scratch.join("tiles");
         let mut open = PlyParts::open(&path).expect("a file");
-        let made = deliver_levels(&folder, &mut open, &Subset::default(), Format::Tiles).expect("a folder");
+        let made =
+            deliver_levels(&folder, &mut open, &Subset::default(), Format::Tiles, Stop::default()).expect("a folder");
         assert_eq!((made.levels.len(), made.levels[0]), (levels, count as u64));
         let text = fs::read(folder.join("tileset.json")).expect("a file");
         let tileset: Value = serde_json::from_slice(&text).expect("JSON");
@@ -140,7 +142,8 @@ fn tiles_replace_each_other() {
             means.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
         }
         assert!(found == wanted);
-        let error = deliver_levels(&folder, &mut open, &Subset::default(), Format::Tiles).expect_err("there already");
+        let error = deliver_levels(&folder, &mut open, &Subset::default(), Format::Tiles, Stop::default())
+            .expect_err("there already");
         assert!(matches!(error, DeliveryError::Exists { .. }), "{error}");
         fs::remove_dir_all(&folder).expect("no folder");
     }

@@ -11,6 +11,7 @@ mod program;
 mod read_again;
 mod spz;
 mod spz_reader;
+mod stopped;
 mod training;
 
 // The viewer is made for browsers and shares only the parser of PLY headers with the engine; these are its parts that

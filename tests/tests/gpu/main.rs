@@ -12,6 +12,7 @@ mod foreign;
 mod heal;
 mod kernel_timing;
 mod losses;
+mod map_loss;
 mod meshes;
 mod model;
 mod near_light;

@@ -71,10 +71,10 @@ fn gaussians_turn_as_maps_say() {
     assert!(maps < 0.8 * none, "{maps} against {none}");
 }
 
-/// A run that goes on from a checkpoint ends with the bytes of one that never paused, wherever photos and their maps lie, and whether
-/// depth maps are there too.
+/// A run that goes on from a checkpoint ends with the bytes of one that never paused, wherever photos and their maps lie, whether
+/// depth maps are there too, and in bands of tiles and of records.
 #[test]
-fn neither_pauses_nor_residency_change_a_byte() {
+fn neither_pauses_nor_residency_nor_bands_change_a_byte() {
     let scratch = Scratch::new("normal-maps-pause");
     solids(&scratch.join("scene"));
     let own = |residency| {
@@ -95,6 +95,10 @@ fn neither_pauses_nor_residency_change_a_byte() {
     for residency in ["device", "stream"] {
         train(&scratch, residency, &own(residency), None);
         assert!(model(residency) == model("whole"), "{residency}: models differ");
+    }
+    for (name, band) in [("tiles", ("fault.bands", "3")), ("records", ("fault.v_cap", "200"))] {
+        train(&scratch, name, &[&own("host")[..], &[band]].concat(), None);
+        assert!(model(name) == model("whole"), "bands of {name}: models differ");
     }
     for (at, from) in runs::checkpoints(&scratch.join("whole")).into_iter().enumerate() {
         let name = format!("rest-{at}");

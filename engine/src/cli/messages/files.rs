@@ -39,6 +39,7 @@ fn written_files() {
             path: path("city.sog"),
             what: "the archive would be larger than 4 GiB, which its format cannot name".to_owned(),
         },
+        DeliveryError::Stopped,
         DeliveryError::Read(PlyError::File {
             path: path("city.ply"),
             problem: Box::new(PlyError::NoVertices),
@@ -48,7 +49,7 @@ fn written_files() {
     let more = complete!(
         DeliveryError,
         delivery,
-        [NoGaussians, OutsideCrop, TooLarge, Exists, Sog, Read, Write]
+        [NoGaussians, OutsideCrop, TooLarge, Exists, Sog, Stopped, Read, Write]
     );
     examples.extend(more);
     let files = vec![

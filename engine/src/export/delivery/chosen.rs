@@ -1,8 +1,8 @@
 //! The part of a model that a file gets, and its values as files hold them.
 
 use super::super::{Fused, fuse};
-use super::DeliveryError;
 use super::contribution::strongest;
+use super::{DeliveryError, Stop};
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
 use crate::math::sigmoid;
@@ -17,6 +17,7 @@ pub struct Chosen<'a> {
     model: &'a Gaussians,
     numbers: Vec<u32>,
     sh_degree: u32,
+    stop: Stop<'a>,
 }
 
 impl<'a> Chosen<'a> {
@@ -32,6 +33,7 @@ impl<'a> Chosen<'a> {
             model,
             numbers: (0..count).filter(|&number| is_finite(model, number as usize)).collect(),
             sh_degree: subset.sh_degree.unwrap_or(3).min(model.sh_degree),
+            stop: Stop::default(),
         };
         if chosen.is_empty() {
             return Err(DeliveryError::NoGaussians);
@@ -48,6 +50,16 @@ impl<'a> Chosen<'a> {
             strongest(&mut chosen, most as usize);
         }
         Ok(chosen)
+    }
+
+    /// The same, wanted until `stop` says otherwise.
+    #[must_use]
+    pub fn until(self, stop: Stop<'a>) -> Self {
+        Self { stop, ..self }
+    }
+
+    pub(super) const fn stop(&self) -> Stop<'a> {
+        self.stop
     }
 
     /// How many there are.

@@ -10,9 +10,10 @@ use std::io::{self, Write};
 
 use kiln_ply::{Element, Format, Header, Scalar};
 
-use super::super::{AtomicFile, PlyComments};
+use super::super::PlyComments;
 use super::Chosen;
 use super::quantize::{smallest_three, unorm};
+use super::stop::File;
 use crate::gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
 use crate::twins::sh::SH_C0;
 
@@ -105,7 +106,7 @@ fn ranges(chosen: &Chosen<'_>, start: usize) -> [Range; 3] {
 }
 
 /// Writes the Gaussians in the order they are in.
-pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, comments: PlyComments) -> io::Result<()> {
+pub(super) fn write(file: &mut File<'_>, chosen: &Chosen<'_>, comments: PlyComments) -> io::Result<()> {
     write!(file, "{}", header(chosen, comments))?;
     for start in (0..chosen.len()).step_by(CHUNK) {
         for value in ranges(chosen, start).iter().flat_map(|range| range.0).flatten() {

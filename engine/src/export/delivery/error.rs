@@ -48,6 +48,9 @@ pub enum DeliveryError {
         /// What it cannot hold.
         what: String,
     },
+    /// It was not wanted any more; nothing is left of it.
+    #[error("stopped before the output was whole")]
+    Stopped,
     /// A model that is read in parts cannot be read.
     #[error(transparent)]
     Read(#[from] PlyError),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use kiln_sog::Error;
 
 use super::super::{ExportError, disk_of_process, make_folder, write_atomic};
-use super::{DeliveryError, sog};
+use super::{DeliveryError, Stop, sog};
 
 /// The hidden folder, removed when dropped before it has its name.
 struct Hidden(PathBuf);
@@ -21,20 +21,27 @@ impl Drop for Hidden {
 }
 
 /// The folder while it is filled.
-pub(super) struct Files {
+pub(super) struct Files<'a> {
     hidden: Hidden,
+    stop: Stop<'a>,
     /// The first error with a path of its own, which those of `kiln-sog` have not.
     failed: Option<DeliveryError>,
 }
 
-impl Files {
+impl Files<'_> {
     /// Where the files go for now.
     pub(super) fn root(&self) -> &Path {
         &self.hidden.0
     }
 
+    /// Ends the work when the folder is not wanted any more.
+    pub(super) fn check(&mut self) -> Result<(), Error> {
+        self.stop.check().map_err(|error| self.fail(error))
+    }
+
     /// Writes a file.
     pub(super) fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.check()?;
         let path = self.hidden.0.join(name);
         write_atomic(&path, |file| file.write_all(bytes)).map_err(|error| self.fail(error.into()))
     }
@@ -47,7 +54,11 @@ impl Files {
 }
 
 /// Makes the folder and has `fill` fill it.
-pub(super) fn write<T>(path: &Path, fill: impl FnOnce(&mut Files) -> Result<T, Error>) -> Result<T, DeliveryError> {
+pub(super) fn write<T>(
+    path: &Path,
+    stop: Stop<'_>,
+    fill: impl FnOnce(&mut Files<'_>) -> Result<T, Error>,
+) -> Result<T, DeliveryError> {
     if path.exists() {
         return Err(DeliveryError::Exists { path: path.to_owned() });
     }
@@ -66,6 +77,7 @@ pub(super) fn write<T>(path: &Path, fill: impl FnOnce(&mut Files) -> Result<T, E
     fs::create_dir(&hidden).map_err(|error| ExportError::new(&hidden, error))?;
     let mut files = Files {
         hidden: Hidden(hidden),
+        stop,
         failed: None,
     };
     let filled = fill(&mut files);
@@ -121,7 +133,7 @@ mod tests {
             fs::write(of(process, name).join("bucket-0.tmp"), "old").unwrap();
         }
         let path = above.join("city");
-        write(&path, |files| files.put("new", b"1")).unwrap();
+        write(&path, Stop::default(), |files| files.put("new", b"1")).unwrap();
         let names: Vec<_> = fs::read_dir(&path)
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
@@ -129,7 +141,7 @@ mod tests {
         assert_eq!(names, ["new"]);
         assert!(!of(u32::MAX, "city").exists() && !of(std::process::id(), "city").exists());
         assert!(of(running, "city").exists() && of(u32::MAX, "town").exists());
-        let again = write(&path, |files| files.put("new", b"2")).unwrap_err();
+        let again = write(&path, Stop::default(), |files| files.put("new", b"2")).unwrap_err();
         assert!(matches!(again, DeliveryError::Exists { .. }));
         fs::remove_dir_all(above).unwrap();
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, spz, streamed, tiles};
-use crate::export::{PlyComments, PlyParts, write_atomic};
+use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, spz, stop, streamed, tiles};
+use crate::export::{PlyComments, PlyParts, Stop};
 use crate::plugins::{Exporter, Subset};
 
 /// Versions of SPZ that are written.
@@ -164,7 +164,8 @@ impl Delivered {
 /// Writes a file, or a folder, atomically.
 ///
 /// # Errors
-/// [`DeliveryError::TooLarge`], [`DeliveryError::Sog`], [`DeliveryError::Exists`] or [`DeliveryError::Write`]; an older file of that name is then untouched.
+/// [`DeliveryError::TooLarge`], [`DeliveryError::Sog`], [`DeliveryError::Exists`], [`DeliveryError::Write`] or, where the chosen
+/// are not wanted any more, [`DeliveryError::Stopped`]; an older file of that name is then untouched.
 pub fn deliver(
     path: &Path,
     mut chosen: Chosen<'_>,
@@ -173,21 +174,22 @@ pub fn deliver(
 ) -> Result<Delivered, DeliveryError> {
     let mut position_step = None;
     let mut levels = Vec::new();
+    let asked = chosen.stop();
     match format {
-        Format::Ply => write_atomic(path, |file| ply::write(file, &chosen, comments))?,
+        Format::Ply => stop::write(path, asked, |file| ply::write(file, &chosen, comments))?,
         Format::CompressedPly => {
             morton::sort(&mut chosen);
-            write_atomic(path, |file| compressed_ply::write(file, &chosen, comments))?;
+            stop::write(path, asked, |file| compressed_ply::write(file, &chosen, comments))?;
         }
         Format::Spz(version) => {
             morton::sort(&mut chosen);
             let bits = spz::fraction_bits(&chosen);
             position_step = Some([0.5_f64.powi(bits as i32), f64::from(spz::median_scale(&chosen))]);
-            write_atomic(path, |file| spz::write(file, &chosen, version, bits, comments))?;
+            stop::write(path, asked, |file| spz::write(file, &chosen, version, bits, comments))?;
         }
         Format::Glb => {
             let text = glb::document(path, &chosen, comments)?;
-            write_atomic(path, |file| glb::write(file, &chosen, &text))?;
+            stop::write(path, asked, |file| glb::write(file, &chosen, &text))?;
         }
         Format::Sog => {
             morton::sort(&mut chosen);
@@ -214,9 +216,10 @@ pub fn deliver_levels(
     parts: &mut PlyParts,
     subset: &Subset,
     format: Format,
+    stop: Stop<'_>,
 ) -> Result<Delivered, DeliveryError> {
     let (comments, sh_degree) = (parts.comments(), subset.sh_degree.unwrap_or(3).min(parts.sh_degree()));
-    let mut source = Source::File(parts, *subset);
+    let mut source = Source::File(parts, *subset, stop);
     let levels = match format {
         Format::Tiles => tiles::write(path, &mut source, comments)?,
         _ => streamed::write(path, &mut source, comments)?,

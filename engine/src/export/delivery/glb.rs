@@ -11,8 +11,9 @@ use std::path::Path;
 use kiln_sog::Splats;
 use serde_json::{Value, json};
 
-use super::super::{AtomicFile, ExportError, PlyComments};
+use super::super::{ExportError, PlyComments};
 use super::quantize::byte;
+use super::stop::File;
 use super::{DeliveryError, axes};
 use crate::twins::sh::SH_C0;
 
@@ -133,7 +134,7 @@ pub(super) fn document(path: &Path, splats: &dyn Splats, comments: PlyComments) 
 }
 
 /// Writes the file with the text of [`document`].
-pub(super) fn write(file: &mut AtomicFile, splats: &dyn Splats, text: &[u8]) -> io::Result<()> {
+pub(super) fn write(file: &mut File<'_>, splats: &dyn Splats, text: &[u8]) -> io::Result<()> {
     file.reserve(28 + text.len() as u64 + binary_bytes(splats))?;
     write_to(file, splats, text)
 }

@@ -2,14 +2,15 @@
 
 use std::io;
 
-use super::super::{AtomicFile, PlyComments, PlyFlavor, PlyWriter};
+use super::super::{PlyComments, PlyFlavor, PlyWriter};
 use super::Chosen;
+use super::stop::File;
 use crate::gaussians::Gaussians;
 
 /// Gaussians gathered at a time.
 const BLOCK: usize = 4096;
 
-pub(super) fn write(file: &mut AtomicFile, chosen: &Chosen<'_>, comments: PlyComments) -> io::Result<()> {
+pub(super) fn write(file: &mut File<'_>, chosen: &Chosen<'_>, comments: PlyComments) -> io::Result<()> {
     let degree = chosen.sh_degree();
     let mut writer = PlyWriter::new(file, chosen.len() as u64, degree, PlyFlavor::Fused, comments)?;
     for start in (0..chosen.len()).step_by(BLOCK) {

@@ -18,6 +18,7 @@ pub(super) fn write(path: &Path, chosen: &Chosen<'_>, comments: PlyComments) -> 
 /// An error of a file.
 pub(super) fn named(path: &Path, error: Error) -> DeliveryError {
     match error {
+        Error::Stopped => DeliveryError::Stopped,
         Error::Io(source) => ExportError::new(path, source).into(),
         Error::TooLarge(what) | Error::Damaged(what) => DeliveryError::Sog {
             path: path.to_owned(),
@@ -50,5 +51,8 @@ impl Splats for Chosen<'_> {
     }
     fn rest(&self, index: usize) -> &[f32] {
         self.sh_rest(index)
+    }
+    fn is_wanted(&self) -> bool {
+        !self.stop().is_asked()
     }
 }

@@ -6,7 +6,7 @@ use kiln_sog::levels::{Cloud, LEAF, Tree};
 
 use super::super::PlyParts;
 use super::partition::Partition;
-use super::{Chosen, DeliveryError};
+use super::{Chosen, DeliveryError, Stop};
 use crate::plugins::Subset;
 
 /// Gaussians read at a time.
@@ -17,20 +17,28 @@ pub(super) enum Source<'a> {
     /// Of a model.
     Model(&'a Chosen<'a>),
     /// Of a file, with the part of it that is wanted; how many are the strongest is not known of parts.
-    File(&'a mut PlyParts, Subset),
+    File(&'a mut PlyParts, Subset, Stop<'a>),
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// Says when the delivery is not wanted any more.
+    pub(super) const fn stop(&self) -> Stop<'a> {
+        match self {
+            Self::Model(chosen) => chosen.stop(),
+            Self::File(.., stop) => *stop,
+        }
+    }
+
     /// The tree of leaves over the centres.
     pub(super) fn tree(&mut self) -> Result<Tree, DeliveryError> {
         let mut centres: Vec<[f32; 3]> = Vec::with_capacity(match self {
             Self::Model(chosen) => chosen.len(),
-            Self::File(parts, _) => parts.len(),
+            Self::File(parts, ..) => parts.len(),
         });
         match self {
             Self::Model(chosen) => centres.extend((0..chosen.len()).map(|index| chosen.mean(index))),
-            Self::File(parts, subset) => {
-                each_part(parts, subset, &mut |chosen| {
+            Self::File(parts, subset, stop) => {
+                each_part(parts, subset, *stop, &mut |chosen| {
                     centres.extend((0..chosen.len()).map(|index| chosen.mean(index)));
                     Ok(())
                 })?;
@@ -43,10 +51,10 @@ impl Source<'_> {
     pub(super) fn leaves<'b>(&'b mut self, tree: &'b Tree, folder: &Path) -> Result<Leaves<'b>, DeliveryError> {
         match self {
             Self::Model(chosen) => Ok(Leaves::Model(chosen, tree)),
-            Self::File(parts, subset) => {
+            Self::File(parts, subset, stop) => {
                 let sh_degree = subset.sh_degree.unwrap_or(3).min(parts.sh_degree());
                 let mut partition = Partition::new(tree, sh_degree, folder);
-                each_part(parts, subset, &mut |chosen| partition.add(chosen))?;
+                each_part(parts, subset, *stop, &mut |chosen| partition.add(chosen))?;
                 partition.end()?;
                 Ok(Leaves::File(partition, tree))
             }
@@ -58,11 +66,13 @@ impl Source<'_> {
 fn each_part(
     parts: &mut PlyParts,
     subset: &Subset,
+    stop: Stop<'_>,
     take: &mut dyn FnMut(&Chosen<'_>) -> Result<(), DeliveryError>,
 ) -> Result<(), DeliveryError> {
     let mut any = false;
     let mut bounds = None;
     for start in (0..parts.len()).step_by(PART) {
+        stop.check()?;
         let part = parts.read(start..start + PART)?;
         match Chosen::new(&part, subset) {
             Ok(chosen) => {

@@ -12,7 +12,8 @@ use super::{DeliveryError, folder};
 pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments) -> Result<Vec<u64>, DeliveryError> {
     let antialiased = comments.render_mode == Some(RenderMode::Mip);
     let tree = source.tree()?;
-    folder::write(path, |files| {
+    let stop = source.stop();
+    folder::write(path, stop, |files| {
         let mut leaves = source.leaves(&tree, files.root()).map_err(|error| files.fail(error))?;
         // both closures may keep an error
         let files = std::cell::RefCell::new(files);
@@ -20,7 +21,10 @@ pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments)
             &tree,
             leaves.sh_degree(),
             antialiased,
-            &mut |leaf| leaves.read(leaf).map_err(|error| files.borrow_mut().fail(error)),
+            &mut |leaf| {
+                files.borrow_mut().check()?;
+                leaves.read(leaf).map_err(|error| files.borrow_mut().fail(error))
+            },
             &mut |name, bytes| files.borrow_mut().put(name, bytes),
         )
     })

@@ -109,10 +109,8 @@ fn spz(header: &[u8], bytes: u64) -> Option<FileSummary> {
 }
 
 /// `None` for archives of anything else.
-fn sog(mut file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
-    let mut whole = Vec::new();
-    file.read_to_end(&mut whole).map_err(|error| error.to_string())?;
-    let archive = Archive::open(&whole).map_err(|error| error.to_string())?;
+fn sog(file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
+    let mut archive = Archive::open(BufReader::new(file)).map_err(|error| error.to_string())?;
     if !archive.names().any(|name| name == META) {
         return Ok(None);
     }

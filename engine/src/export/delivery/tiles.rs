@@ -42,14 +42,18 @@ struct Tile {
 /// Writes the folder, and gives the Gaussians of each level, finest first.
 pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments) -> Result<Vec<u64>, DeliveryError> {
     let tree = source.tree()?;
-    folder::write(path, |files| {
+    let stop = source.stop();
+    folder::write(path, stop, |files| {
         let mut leaves = source.leaves(&tree, files.root()).map_err(|error| files.fail(error))?;
         let mut tiles = Vec::new();
         let root = add(&tree.root, leaves.sh_degree(), &mut tiles);
         let n_levels = tiles[root].height + 1;
         // both closures may keep an error
         let files = std::cell::RefCell::new(files);
-        let mut gather = |leaf| leaves.read(leaf).map_err(|error| files.borrow_mut().fail(error));
+        let mut gather = |leaf| {
+            files.borrow_mut().check()?;
+            leaves.read(leaf).map_err(|error| files.borrow_mut().fail(error))
+        };
         each_leaf(&tree, n_levels, &mut gather, &mut |leaf, levels| {
             for tile in tiles.iter_mut().filter(|tile| tile.leaves.contains(&leaf)) {
                 tile.content.append(&levels[tile.height]);
@@ -98,7 +102,7 @@ fn add(node: &Node, sh_degree: u32, tiles: &mut Vec<Tile>) -> usize {
 }
 
 /// Writes a tile whose leaves have all come.
-fn finish(tile: &mut Tile, path: &Path, comments: PlyComments, files: &mut folder::Files) -> Result<(), Error> {
+fn finish(tile: &mut Tile, path: &Path, comments: PlyComments, files: &mut folder::Files<'_>) -> Result<(), Error> {
     let cloud = std::mem::take(&mut tile.content).in_morton_order();
     tile.bounds = cloud.bounds(REACH);
     if tile.halves.is_some() {

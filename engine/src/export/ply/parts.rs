@@ -20,7 +20,7 @@ impl PlyParts {
     /// # Errors
     /// [`PlyError::File`], naming the file and what is wrong.
     pub fn open(path: &Path) -> Result<Self, PlyError> {
-        let open = OpenPly::open(path).map_err(|problem| named(path, problem))?;
+        let open = OpenPly::open(path).map_err(|problem| problem.of(path))?;
         Ok(Self {
             path: path.to_owned(),
             open,
@@ -58,7 +58,7 @@ impl PlyParts {
     pub fn read(&mut self, range: Range<usize>) -> Result<Gaussians, PlyError> {
         let end = range.end.min(self.open.count);
         let range = range.start.min(end)..end;
-        self.rows(range).map_err(|problem| named(&self.path, problem))
+        self.rows(range).map_err(|problem| problem.of(&self.path))
     }
 
     fn rows(&mut self, range: Range<usize>) -> Result<Gaussians, PlyError> {
@@ -69,12 +69,5 @@ impl PlyParts {
         self.open
             .rows_of(range, |vertex, row| columns.take(vertex, row, &mut model))?;
         Ok(model)
-    }
-}
-
-fn named(path: &Path, problem: PlyError) -> PlyError {
-    PlyError::File {
-        path: path.to_owned(),
-        problem: Box::new(problem),
     }
 }

@@ -85,6 +85,17 @@ pub enum PlyError {
     },
 }
 
+impl PlyError {
+    /// The same error, of a file.
+    #[must_use]
+    pub(crate) fn of(self, path: &Path) -> Self {
+        Self::File {
+            path: path.to_owned(),
+            problem: Box::new(self),
+        }
+    }
+}
+
 impl From<kiln_ply::Error> for PlyError {
     fn from(e: kiln_ply::Error) -> Self {
         match e {
@@ -101,10 +112,7 @@ impl From<kiln_ply::Error> for PlyError {
 /// # Errors
 /// [`PlyError::File`], naming the file and what is wrong.
 pub fn read_ply(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
-    read_file(path).map_err(|problem| PlyError::File {
-        path: path.to_owned(),
-        problem: Box::new(problem),
-    })
+    read_file(path).map_err(|problem| problem.of(path))
 }
 
 fn read_file(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {

@@ -59,10 +59,7 @@ pub struct PlySummary {
 /// # Errors
 /// [`PlyError::File`], naming the file and what is wrong; values that are not finite are counted instead.
 pub fn summarize_ply(path: &Path) -> Result<PlySummary, PlyError> {
-    summarize(path).map_err(|problem| PlyError::File {
-        path: path.to_owned(),
-        problem: Box::new(problem),
-    })
+    summarize(path).map_err(|problem| problem.of(path))
 }
 
 fn summarize(path: &Path) -> Result<PlySummary, PlyError> {

@@ -15,7 +15,9 @@ mod environment;
 mod error;
 #[cfg(test)]
 mod golden;
+mod paths;
 mod place;
+mod presence;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -26,13 +28,22 @@ use std::path::{Path, PathBuf};
 
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
+pub use paths::{
+    BOUND_MESH, BOUND_PLY, COARSE_PLY, REFINED, REPORT_FILE, checkpoints_path, config_path, environment_path,
+    eval_path, memory_path, models_path, record_path,
+};
 pub use place::{Which, place};
+pub use presence::{is_written_to, stored_name};
 pub use record::{
     EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, StageRecord, Status,
 };
 
+use self::paths::{
+    CAMERAS, CHECKPOINTS, CONFIG, ENVIRONMENT, EVALS, GIVEN_CAMERAS, INPUT, LIVE, METRICS, RUN, eval_name,
+    iteration_name, model_iteration, ply_name,
+};
+use self::presence::{clear, lock, present};
 use super::evaluated_view::PictureKind;
-use super::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
 use crate::config::{Profile, SugarStage, to_yaml};
 use crate::eval::EvalFile;
 use crate::export::{
@@ -40,51 +51,6 @@ use crate::export::{
     write_json, write_points,
 };
 use crate::scene::{Point, SceneIndex, Split};
-
-/// The report of a run whose device was lost twice, inside its folder.
-pub const REPORT_FILE: &str = "device_lost.json";
-const RUN: &str = "run.json";
-const ENVIRONMENT: &str = "env.json";
-const CONFIG: &str = "config.resolved.yaml";
-const CAMERAS: &str = "cameras.json";
-const GIVEN_CAMERAS: &str = "cameras_given.json";
-const INPUT: &str = "input.ply";
-const LIVE: &str = "live.ply";
-const MODELS: &str = "point_cloud";
-/// The mesh that a model is bound to, beside the model.
-pub const BOUND_MESH: &str = "mesh.ply";
-const EVALS: &str = "eval";
-const METRICS: &str = "metrics.json";
-const CHECKPOINTS: &str = "checkpoints";
-const TIMINGS: &str = "timings.json";
-/// The run of the stage of SuGaR that refines, inside of the run.
-pub const REFINED: &str = "refined";
-/// The models of the stages of SuGaR, for viewers.
-pub const COARSE_PLY: &str = "coarse.ply";
-/// See [`COARSE_PLY`].
-pub const BOUND_PLY: &str = "bound.ply";
-
-/// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
-/// still known as a run.
-const NAMES: [&str; 17] = [
-    ENVIRONMENT,
-    CONFIG,
-    CAMERAS,
-    GIVEN_CAMERAS,
-    INPUT,
-    LIVE,
-    METRICS_FILE,
-    MEMORY_FILE,
-    MODELS,
-    EVALS,
-    CHECKPOINTS,
-    TIMINGS,
-    REPORT_FILE,
-    REFINED,
-    COARSE_PLY,
-    BOUND_PLY,
-    RUN,
-];
 
 /// What to do with a run that is already in the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -496,94 +462,10 @@ impl Drop for RunFolder {
     }
 }
 
-/// Where the index of the run in `root` is.
-#[must_use]
-pub fn record_path(root: &Path) -> PathBuf {
-    root.join(RUN)
-}
-
-/// Folder of the checkpoints of the run in `root`.
-#[must_use]
-pub fn checkpoints_path(root: &Path) -> PathBuf {
-    root.join(CHECKPOINTS)
-}
-
-/// Where the circumstances of the run in `root` are.
-#[must_use]
-pub fn environment_path(root: &Path) -> PathBuf {
-    root.join(ENVIRONMENT)
-}
-
-/// Where the memory records of the run in `root` are.
-#[must_use]
-pub fn memory_path(root: &Path) -> PathBuf {
-    root.join(MEMORY_FILE)
-}
-
-/// Name of the run in `root`, if there is one that can be read.
-#[must_use]
-pub fn stored_name(root: &Path) -> Option<String> {
-    RunRecord::read(&root.join(RUN)).ok().map(|record| record.name)
-}
-
 /// `path` from the root of the file system, where it can be found.
 fn absolute(path: &Path) -> String {
     let found = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     found.display().to_string()
-}
-
-/// True while a process writes to the run in `root`; none where the file system cannot tell.
-#[must_use]
-#[cfg(unix)]
-pub fn is_written_to(root: &Path) -> Option<bool> {
-    match File::open(root).ok()?.try_lock_shared() {
-        Ok(()) => Some(false),
-        Err(fs::TryLockError::WouldBlock) => Some(true),
-        Err(fs::TryLockError::Error(_)) => None,
-    }
-}
-
-/// Folders cannot be opened elsewhere.
-#[must_use]
-#[cfg(not(unix))]
-pub fn is_written_to(_root: &Path) -> Option<bool> {
-    None
-}
-
-/// Where the settings of the run in `root` are.
-#[must_use]
-pub fn config_path(root: &Path) -> PathBuf {
-    root.join(CONFIG)
-}
-
-/// Folder of the models of the run in `root`: one folder `iteration_N` each.
-#[must_use]
-pub fn models_path(root: &Path) -> PathBuf {
-    root.join(MODELS)
-}
-
-/// Where the evaluation of an iteration of the run in `root` is.
-#[must_use]
-pub fn eval_path(root: &Path, iteration: u32) -> PathBuf {
-    root.join(eval_name(iteration)).join(METRICS)
-}
-
-fn ply_name(iteration: u32, kind: PlyKind) -> String {
-    format!("{}/{}", iteration_name(iteration), kind.file_name())
-}
-
-fn iteration_name(iteration: u32) -> String {
-    format!("{MODELS}/iteration_{iteration}")
-}
-
-/// The iteration of a model file, by its path in the index.
-fn model_iteration(file: &str) -> Option<u32> {
-    let inside = file.strip_prefix(MODELS)?.strip_prefix("/iteration_")?;
-    inside.split('/').next()?.parse().ok()
-}
-
-fn eval_name(iteration: u32) -> String {
-    format!("{EVALS}/iteration_{iteration}")
 }
 
 fn fresh(run: NewRun) -> RunRecord {
@@ -612,63 +494,4 @@ fn put<T, K: Ord>(list: &mut Vec<T>, item: T, key: impl Fn(&T) -> K) {
         Ok(at) => list[at] = item,
         Err(at) => list.insert(at, item),
     }
-}
-
-/// The index of the run in the folder, if there is one.
-fn present(root: &Path) -> Result<Option<RunRecord>, RunFolderError> {
-    let path = root.join(RUN);
-    if path.exists() {
-        return RunRecord::read(&path).map(Some);
-    }
-    match NAMES.into_iter().find(|name| root.join(name).exists()) {
-        Some(file) => Err(RunFolderError::NotARun {
-            path: root.to_owned(),
-            file,
-        }),
-        None => Ok(None),
-    }
-}
-
-/// Removes a run's files and nothing else.
-fn clear(root: &Path) -> Result<(), RunFolderError> {
-    let fail = |source| ExportError::new(root, source);
-    let mut events = Vec::new();
-    for entry in fs::read_dir(root).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        events.extend(
-            name.to_str()
-                .filter(|name| name.starts_with(EVENTS_PREFIX))
-                .map(str::to_owned),
-        );
-    }
-    // The index comes last, see `NAMES`.
-    for name in events.iter().map(String::as_str).chain(NAMES) {
-        let path = root.join(name);
-        let removed = match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(error) => Err(error),
-            Ok(found) if found.is_dir() => fs::remove_dir_all(&path),
-            Ok(_) => fs::remove_file(&path),
-        };
-        removed.map_err(|source| ExportError::new(&path, source))?;
-    }
-    Ok(())
-}
-
-/// Locks the folder against other processes; the system lets go of the lock when the process ends, however it ends.
-#[cfg(unix)]
-fn lock(root: &Path) -> Result<Option<File>, RunFolderError> {
-    let folder = File::open(root).map_err(|source| ExportError::new(root, source))?;
-    match folder.try_lock() {
-        Ok(()) => Ok(Some(folder)),
-        Err(fs::TryLockError::WouldBlock) => Err(RunFolderError::Busy { path: root.to_owned() }),
-        // Some network file systems have no locks; training there is no worse than before locks.
-        Err(fs::TryLockError::Error(_)) => Ok(None),
-    }
-}
-
-/// Folders cannot be opened elsewhere.
-#[cfg(not(unix))]
-fn lock(_root: &Path) -> Result<Option<File>, RunFolderError> {
-    Ok(None)
 }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{RUN, RunFolder, RunRecord, record_path};
+use super::paths::{RUN, record_path};
+use super::{RunFolder, RunRecord};
 use crate::config;
 use crate::scene::file_safe;
 

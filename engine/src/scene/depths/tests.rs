@@ -1,56 +1,20 @@
 //! Depth maps of a made scene: a plane and a wall behind it, in every kind of file.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use std::fmt::Write as _;
-
 use super::map::STEPS;
 use super::*;
+use crate::scene::maps::made::{self, HEIGHT, PHOTOS, WIDTH, pixels};
 use crate::scene::maps::npy_file as npy;
 use crate::scene::scratch::Scratch;
 use crate::scene::{ImageOptions, ImageStore, SceneIndex, SceneOptions, Split, ViewId};
-
-const WIDTH: u32 = 40;
-const HEIGHT: u32 = 30;
-const PHOTOS: u32 = 3;
 
 /// Depth of a pixel.
 fn depth(x: u32, y: u32) -> f64 {
     if x < 20 { 2.0 + 0.05 * f64::from(y) } else { 7.0 }
 }
 
-/// Three photos from one place, one in front of another, and the points that they show: every other pixel's.
 fn scene() -> Scratch {
-    let folder = Scratch::new();
-    folder.write(
-        "sparse/0/cameras.txt",
-        format!("1 PINHOLE {WIDTH} {HEIGHT} 30 30 20 15\n"),
-    );
-    let images: String = (1..=PHOTOS)
-        .map(|n| format!("{n} 1 0 0 0 0 0 0 1 p{n}.png\n\n"))
-        .collect();
-    folder.write("sparse/0/images.txt", images);
-    let mut points = String::new();
-    for y in (0..HEIGHT).step_by(2) {
-        for x in (0..WIDTH).step_by(2) {
-            let z = depth(x, y);
-            let [px, py] = [
-                (f64::from(x) + 0.5 - 20.0) / 30.0 * z,
-                (f64::from(y) + 0.5 - 15.0) / 30.0 * z,
-            ];
-            writeln!(points, "{} {px} {py} {z} 9 9 9 0.5 1 0", 1 + x + WIDTH * y).unwrap();
-        }
-    }
-    folder.write("sparse/0/points3D.txt", points);
-    for n in 1..=PHOTOS {
-        folder.write_png(
-            &format!("images/p{n}.png"),
-            WIDTH,
-            HEIGHT,
-            3,
-            &vec![90; (WIDTH * HEIGHT * 3) as usize],
-        );
-    }
-    folder
+    made::scene(2, depth)
 }
 
 fn options() -> SceneOptions {
@@ -59,10 +23,6 @@ fn options() -> SceneOptions {
         depths: Some("depths".into()),
         ..SceneOptions::default()
     }
-}
-
-fn pixels() -> impl Iterator<Item = (u32, u32)> {
-    (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| (x, y)))
 }
 
 /// A 16-bit PNG of the depths through `value`.

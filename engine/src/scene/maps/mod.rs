@@ -7,6 +7,8 @@
 mod file;
 mod files;
 mod kind;
+#[cfg(test)]
+pub(super) mod made;
 mod npy;
 mod over;
 

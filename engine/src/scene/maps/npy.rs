@@ -1,6 +1,6 @@
 //! Arrays of NumPy: one number a pixel or three, in a `.npy` file.
 //!
-//! Reads little-endian floats of 16, 32 and 64 bits and unsigned integers of 8, 16 and 32, rows first: rows and columns, and for three
+//! Reads little-endian floats of 16, 32 and 64 bits and unsigned integers of 8, 16 and 32, by rows or by columns: rows and columns, and for three
 //! numbers a pixel a third side of 3, behind them or, plane by plane, before them; a side of 1 may come first. Refuses everything
 //! else by name.
 
@@ -18,6 +18,8 @@ pub(super) struct Header {
     kind: Kind,
     /// Numbers of a pixel.
     channels: u32,
+    /// Sides of the array where its columns come first.
+    by_columns: Option<Vec<usize>>,
     /// The planes follow each other, instead of a pixel's numbers.
     planar: bool,
     /// Where the numbers begin.
@@ -81,8 +83,10 @@ impl Header {
                 ));
             }
         };
-        if !value("fortran_order").is_some_and(|after| after.starts_with("False")) {
-            return Err("its columns come first; save it with rows first".to_owned());
+        let order = value("fortran_order").unwrap_or_default();
+        let by_columns = order.starts_with("True");
+        if !by_columns && !order.starts_with("False") {
+            return Err("its header does not say whether its rows or its columns come first".to_owned());
         }
         let shape = value("shape").and_then(|after| after.strip_prefix('(')?.split(')').next());
         let sides: Option<Vec<u32>> = shape
@@ -108,6 +112,7 @@ impl Header {
         Ok(Self {
             size_px,
             channels,
+            by_columns: by_columns.then(|| sides.iter().map(|side| *side as usize).collect()),
             planar,
             kind,
             start: before + length,
@@ -162,12 +167,30 @@ impl Header {
                 .map(|b| f64::from_le_bytes(*b) as f32)
                 .collect(),
         };
+        let values = match &self.by_columns {
+            Some(sides) => by_rows(&values, sides),
+            None => values,
+        };
         if !self.planar {
             return Ok(values);
         }
         let pixel = |at: usize| [0, 1, 2].map(|plane| values[plane * pixels + at]);
         Ok((0..pixels).flat_map(pixel).collect())
     }
+}
+
+/// Values of an array whose first place goes first, in the order in which its last place does.
+fn by_rows(values: &[f32], sides: &[usize]) -> Vec<f32> {
+    let found = |mut at: usize| {
+        let (mut from, mut stride) = (0, values.len());
+        for side in sides.iter().rev() {
+            stride /= side;
+            from += at % side * stride;
+            at /= side;
+        }
+        values[from]
+    };
+    (0..values.len()).map(found).collect()
 }
 
 #[cfg(test)]
@@ -209,6 +232,17 @@ pub(super) mod tests {
                     wanted,
                     "{descr} {shape}"
                 );
+                let columns = [0, 3, 1, 4, 2, 5].map(|place| place * data.len() / 6);
+                let columns: Vec<u8> = columns
+                    .iter()
+                    .flat_map(|start| &data[*start..start + data.len() / 6])
+                    .copied()
+                    .collect();
+                assert_eq!(
+                    read(&file(descr, "True", shape, &columns)).unwrap(),
+                    wanted,
+                    "{descr} {shape}, by columns"
+                );
             }
         }
     }
@@ -216,11 +250,12 @@ pub(super) mod tests {
     #[test]
     fn three_numbers_a_pixel_come_together_or_plane_by_plane() {
         let bytes: Vec<u8> = (0..12_u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
-        let read = |shape: &str| {
-            let file = file("<f4", "False", shape, &bytes);
+        let read_by = |order: &str, shape: &str, bytes: &[u8]| {
+            let file = file("<f4", order, shape, bytes);
             let header = Header::read(&file, 3)?;
             Ok::<_, String>((header.size_px, header.values(&file)?))
         };
+        let read = |shape: &str| read_by("False", shape, &bytes);
         let together: Vec<f32> = (0..12_u8).map(f32::from).collect();
         for shape in ["(2, 2, 3)", "(1, 2, 2, 3)"] {
             assert_eq!(read(shape).unwrap(), ((2, 2), together.clone()), "{shape}");
@@ -229,6 +264,18 @@ pub(super) mod tests {
         for shape in ["(3, 2, 2)", "(1, 3, 2, 2)"] {
             assert_eq!(read(shape).unwrap(), ((2, 2), planes.clone()), "{shape}");
         }
+        // by columns, the planes come last of what was together, and first of what was planes
+        let places = |value: fn(u8, u8, u8) -> u8| {
+            let all = (0..12_u8).map(move |at| value(at % 2, at / 2 % 2, at / 4));
+            all.flat_map(|n| f32::from(n).to_le_bytes()).collect::<Vec<u8>>()
+        };
+        let columns = places(|row, column, channel| 6 * row + 3 * column + channel);
+        assert_eq!(read_by("True", "(2, 2, 3)", &columns).unwrap(), ((2, 2), together));
+        let columns: Vec<u8> = [0_u8, 4, 8, 2, 6, 10, 1, 5, 9, 3, 7, 11]
+            .iter()
+            .flat_map(|n| f32::from(*n).to_le_bytes())
+            .collect();
+        assert_eq!(read_by("True", "(3, 2, 2)", &columns).unwrap(), ((2, 2), planes));
         let told = read("(3, 4)").unwrap_err();
         assert!(told.contains("(3, 4)") && told.contains("three numbers"), "{told}");
     }
@@ -242,7 +289,7 @@ pub(super) mod tests {
         let data = [0; 24];
         fails(b"PK".to_vec(), "no NumPy array");
         fails(file(">f4", "False", "(2, 3)", &data), ">f4");
-        fails(file("<f4", "True", "(2, 3)", &data), "columns");
+        fails(file("<f4", "maybe", "(2, 3)", &data), "columns");
         fails(file("<f4", "False", "(6,)", &data), "(6,)");
         fails(file("<f4", "False", "(2, 3)", &data[..23]), "ends before");
         fails(file("<f4", "False", "(99999999, 99999999)", &data), "ends before");

@@ -1,19 +1,14 @@
 //! Normal maps of a made scene, in every kind of file: a floor, a wall on the left and one across.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use std::fmt::Write as _;
-
 use exr::prelude::{AnyChannel, AnyChannels, FlatSamples, Image, WritableImage as _};
 
 use super::*;
 use crate::math::norm;
+use crate::scene::maps::made::{self, HEIGHT, PHOTOS, WIDTH, pixels, ray};
 use crate::scene::maps::npy_file;
 use crate::scene::scratch::Scratch;
 use crate::scene::{ImageOptions, ImageStore, SceneIndex, SceneOptions, Split, ViewId};
-
-const WIDTH: u32 = 40;
-const HEIGHT: u32 = 30;
-const PHOTOS: u32 = 3;
 
 /// Normal of a pixel in the camera's axes, x to the right, y down and z into the scene, and the depth of a plane across it.
 fn surface(x: u32, y: u32) -> ([f64; 3], f64) {
@@ -27,41 +22,8 @@ fn surface(x: u32, y: u32) -> ([f64; 3], f64) {
     (normal, -distance / along)
 }
 
-fn ray(x: u32, y: u32) -> [f64; 3] {
-    [
-        (f64::from(x) + 0.5 - 20.0) / 30.0,
-        (f64::from(y) + 0.5 - 15.0) / 30.0,
-        1.0,
-    ]
-}
-
-fn pixels() -> impl Iterator<Item = (u32, u32)> {
-    (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| (x, y)))
-}
-
-/// Three photos from one place and the points that they show, one a pixel.
 fn scene() -> Scratch {
-    let folder = Scratch::new();
-    folder.write(
-        "sparse/0/cameras.txt",
-        format!("1 PINHOLE {WIDTH} {HEIGHT} 30 30 20 15\n"),
-    );
-    let images: String = (1..=PHOTOS)
-        .map(|n| format!("{n} 1 0 0 0 0 0 0 1 p{n}.png\n\n"))
-        .collect();
-    folder.write("sparse/0/images.txt", images);
-    let mut points = String::new();
-    for (x, y) in pixels() {
-        let (_, z) = surface(x, y);
-        let [px, py, pz] = ray(x, y).map(|v| v * z);
-        writeln!(points, "{} {px} {py} {pz} 9 9 9 0.5 1 0", 1 + x + WIDTH * y).unwrap();
-    }
-    folder.write("sparse/0/points3D.txt", points);
-    for n in 1..=PHOTOS {
-        let bytes = vec![90; (WIDTH * HEIGHT * 3) as usize];
-        folder.write_png(&format!("images/p{n}.png"), WIDTH, HEIGHT, 3, &bytes);
-    }
-    folder
+    made::scene(1, |x, y| surface(x, y).1)
 }
 
 fn options(axes: Axes) -> SceneOptions {

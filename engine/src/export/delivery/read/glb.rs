@@ -24,6 +24,11 @@ const BATCH: u64 = 4096;
 /// Opacities of 1 come back half a step of 32-bit floats inside, those of 0 as the smallest.
 const OPACITIES: [f64; 2] = [1.2e-38, 1.0 - 3.0e-8];
 
+/// Reads what comes before the numbers.
+pub(super) fn check(file: impl Read + Seek) -> Result<(), PlyError> {
+    Glb::open(file).map(|_| ())
+}
+
 /// Reads a model.
 pub(super) fn read(file: impl Read + Seek) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut glb = Glb::open(file)?;

@@ -20,18 +20,8 @@ use crate::gaussians::Gaussians;
 /// # Errors
 /// [`PlyError::File`], naming the file and what is wrong.
 pub fn read_model(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
-    let named = |problem| PlyError::File {
-        path: path.to_owned(),
-        problem: Box::new(problem),
-    };
-    let open = || {
-        let mut file = File::open(path)?;
-        let mut start = Vec::new();
-        file.by_ref().take(4).read_to_end(&mut start)?;
-        file.rewind()?;
-        Ok((BufReader::with_capacity(1 << 18, file), start))
-    };
-    let (file, start) = open().map_err(|e| named(PlyError::Io(e)))?;
+    let named = |problem: PlyError| problem.of(path);
+    let (file, start) = open(path)?;
     match &start[..] {
         b"glTF" => glb::read(file).map_err(named),
         b"NGSP" => spz::read_frames(file).map_err(named),
@@ -43,6 +33,41 @@ pub fn read_model(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
             None => read_ply(path),
         },
     }
+}
+
+/// Looks at the beginning of a model or a mesh, and at the directory of an archive: is it what it says? What follows is not read.
+///
+/// # Errors
+/// [`PlyError::File`], naming the file and what is wrong.
+pub fn check_model(path: &Path) -> Result<(), PlyError> {
+    let (file, start) = open(path)?;
+    let checked = match &start[..] {
+        b"glTF" => glb::check(file),
+        b"NGSP" | [0x1f, 0x8b, ..] => spz::check(file),
+        b"PK\x03\x04" => sog::check(file),
+        b"ply\n" | b"ply\r" => kiln_ply::Reader::new(file).header().map(|_| ()).map_err(PlyError::from),
+        // a format without a mark
+        _ if path
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("splat")) =>
+        {
+            Ok(())
+        }
+        _ => Err(PlyError::Damaged("what it holds is no PLY, SPZ, SOG or GLB".to_owned())),
+    };
+    checked.map_err(|problem| problem.of(path))
+}
+
+/// A file and its first four bytes.
+fn open(path: &Path) -> Result<(BufReader<File>, Vec<u8>), PlyError> {
+    let open = || {
+        let mut file = File::open(path)?;
+        let mut start = Vec::new();
+        file.by_ref().take(4).read_to_end(&mut start)?;
+        file.rewind()?;
+        Ok((BufReader::with_capacity(1 << 18, file), start))
+    };
+    open().map_err(|e| PlyError::Io(e).of(path))
 }
 
 /// An opacity in 255 steps before the sigmoid.

@@ -1,10 +1,10 @@
 //! SOG, archives and folders; the crate `kiln-sog` knows what is in them.
 
 use std::fs::File;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Seek};
 use std::path::{Component, Path};
 
-use kiln_sog::{Error, INDEX, Model, read_archive, read_files, read_streamed};
+use kiln_sog::{Archive, Error, INDEX, META, Meta, Model, read_archive_of, read_files, read_streamed};
 
 use super::super::super::{PlyComments, PlyError, RenderMode};
 use super::logit;
@@ -14,10 +14,14 @@ use crate::gaussians::Gaussians;
 const MOST_TEXT: u64 = 1 << 26;
 
 /// Reads an archive.
-pub(super) fn read(mut file: impl BufRead) -> Result<(Gaussians, PlyComments), PlyError> {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(PlyError::Io)?;
-    read_archive(&bytes).map(model).map_err(problem)
+pub(super) fn read(file: impl Read + Seek) -> Result<(Gaussians, PlyComments), PlyError> {
+    read_archive_of(file).map(model).map_err(problem)
+}
+
+/// Reads the description in an archive.
+pub(super) fn check(file: impl Read + Seek) -> Result<(), PlyError> {
+    let meta = Archive::open(file).and_then(|mut archive| archive.file(META));
+    meta.and_then(|text| Meta::parse(&text)).map(|_| ()).map_err(problem)
 }
 
 /// Reads the `meta.json` of a folder and the images beside it; of a `lod-meta.json` the finest level.
@@ -54,7 +58,8 @@ fn beside(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
 fn problem(error: Error) -> PlyError {
     match error {
         Error::Io(e) => PlyError::Io(e),
-        Error::TooLarge(what) | Error::Damaged(what) => PlyError::Damaged(what),
+        // reading is not stopped
+        Error::TooLarge(_) | Error::Damaged(_) | Error::Stopped => PlyError::Damaged(error.to_string()),
     }
 }
 

@@ -34,6 +34,16 @@ struct Header {
     frames: u8,
 }
 
+/// Reads the header of a file of any version.
+pub(super) fn check(mut file: impl BufRead) -> Result<(), PlyError> {
+    let start = file.fill_buf().map_err(PlyError::Io)?;
+    let header = match start.starts_with(b"NGSP") {
+        true => Header::read(&mut file, 4..=4),
+        false => Header::read(&mut GzDecoder::new(file), 2..=3),
+    };
+    header.map(|_| ())
+}
+
 /// Reads a file that is one gzip stream, versions 2 and 3.
 pub(super) fn read_gzip(file: impl BufRead) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut stream = GzDecoder::new(file);

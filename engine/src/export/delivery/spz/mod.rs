@@ -11,7 +11,8 @@ use std::io::{self, Seek as _, SeekFrom, Write};
 
 use flate2::{Compression, write::GzEncoder};
 
-use super::super::{AtomicFile, PlyComments, RenderMode};
+use super::super::{PlyComments, RenderMode};
+use super::stop::File;
 use super::{Chosen, SpzVersion};
 use pack::{Packed, Part};
 
@@ -64,7 +65,7 @@ pub(super) fn median_scale(chosen: &Chosen<'_>) -> f32 {
 
 /// Writes the Gaussians in the order they are in.
 pub(super) fn write(
-    file: &mut AtomicFile,
+    file: &mut File<'_>,
     chosen: &Chosen<'_>,
     version: SpzVersion,
     fraction_bits: u32,

@@ -1,9 +1,8 @@
-// Sums of a term and of what it is counted over.
+// Sum over a group of 256, in a fixed order. `SUMMED` is what is summed; with `SEVERAL_SUMS` one may follow another.
 
-shared vec2 joined[256];
+shared SUMMED joined[256];
 
-// Sum over a group of 256, in a fixed order.
-vec2 group_sum(vec2 value) {
+SUMMED group_sum(SUMMED value) {
     uint lane = gl_LocalInvocationIndex;
     joined[lane] = value;
     barrier();
@@ -13,7 +12,11 @@ vec2 group_sum(vec2 value) {
         }
         barrier();
     }
-    vec2 sum = joined[0];
+#ifdef SEVERAL_SUMS
+    SUMMED sum = joined[0];
     barrier();
     return sum;
+#else
+    return joined[0];
+#endif
 }
