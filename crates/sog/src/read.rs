@@ -34,14 +34,30 @@ pub struct Model {
 }
 
 impl Model {
-    /// Adds the Gaussians of another model of the same degree.
-    pub(crate) fn append(&mut self, other: Self) {
+    /// Adds the Gaussians of another model. Coefficients of degrees that one of the two has not are 0.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        let degree = self.sh_degree.max(other.sh_degree);
+        self.raise(degree);
+        other.raise(degree);
         self.means.extend(other.means);
         self.quats.extend(other.quats);
         self.log_scales.extend(other.log_scales);
         self.opacities.extend(other.opacities);
         self.sh0.extend(other.sh0);
         self.sh_rest.extend(other.sh_rest);
+    }
+
+    fn raise(&mut self, degree: u32) {
+        let [had, wanted] = [self.sh_degree, degree].map(rest_values);
+        if had < wanted {
+            let mut raised = vec![0.0; wanted * self.means.len()];
+            if had > 0 {
+                for (to, from) in raised.chunks_exact_mut(wanted).zip(self.sh_rest.chunks_exact(had)) {
+                    to[..had].copy_from_slice(from);
+                }
+            }
+            (self.sh_degree, self.sh_rest) = (degree, raised);
+        }
     }
 }
 

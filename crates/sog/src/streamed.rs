@@ -275,13 +275,7 @@ pub fn read_streamed(text: &[u8], get: &mut Get<'_>) -> Result<Model, Error> {
         let read = read_files(&get(chunk)?, &mut |name| get(&format!("{folder}{name}")))?;
         match &mut whole {
             None => whole = Some(read),
-            Some(whole) if whole.sh_degree == read.sh_degree => whole.append(read),
-            Some(whole) => {
-                return Err(Error::damaged(format!(
-                    "{chunk} has SH degree {}, and those before it {}",
-                    read.sh_degree, whole.sh_degree
-                )));
-            }
+            Some(whole) => whole.append(read),
         }
     }
     whole.ok_or_else(|| Error::damaged("it names no chunk of level 0"))

@@ -24,7 +24,7 @@ fn written(model: &Gaussians, subset: &Subset) -> Vec<u8> {
 }
 
 /// Reads a file as it arrives over a network.
-fn read(file: &[u8]) -> (PlyStream, Vec<Splat>) {
+pub(crate) fn read(file: &[u8]) -> (PlyStream, Vec<Splat>) {
     let mut stream = PlyStream::default();
     for piece in file.chunks(5000) {
         stream.push(piece).expect("a file of splats");

@@ -32,7 +32,7 @@ fn drop_files(page: &Page, files: &[(&str, &[u8])]) {
     ));
 }
 
-fn shown(page: &Page, name: &str) {
+pub(crate) fn shown(page: &Page, name: &str) {
     page.wait(&format!(
         "document.getElementById('iteration-value').textContent.startsWith({name:?})"
     ));

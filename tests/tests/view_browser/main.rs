@@ -8,6 +8,7 @@ mod bad_input;
 mod beside;
 mod comparisons;
 mod files;
+mod foreign;
 mod live;
 mod metrics;
 mod network;

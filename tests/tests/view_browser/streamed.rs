@@ -116,7 +116,7 @@ fn export(model: &Path, to: &Path) {
 }
 
 /// Waits until all that is wanted is there.
-fn settled(page: &Page) {
+pub(crate) fn settled(page: &Page) {
     page.wait("(s => s.streamed?.pending === 0 && s.drawn > 0)(JSON.parse(kiln.status()))");
 }
 

@@ -7,6 +7,7 @@ pub mod bundle;
 pub mod compiler;
 pub mod demo;
 pub mod failure;
+pub mod foreign;
 pub mod glsl;
 pub mod kernels;
 pub mod manifest;

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{demo, ray, root, say, shaders, test, viewer, windows};
+use xtask::{demo, foreign, ray, root, say, shaders, test, viewer, windows};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo      set up this machine, build, train the bundled scene
   test      set up this machine, run every check and test
   ray       run the tests of tools/ray on two Ray nodes
+  foreign   have programs of others read what Kiln writes
   shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
   viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`
   windows   check that the program compiles for Windows";
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
             "demo" => demo::run(&root(), rest),
             "test" => test::run(&root(), rest),
             "ray" => ray::run(&root(), rest),
+            "foreign" => foreign::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),
             "windows" => windows::run(&root(), rest),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::{Failure, Result};
 use crate::steps::{self, Steps};
 use crate::system::{Need, has_bookworm_backports};
-use crate::{ray, setup, shaders, viewer};
+use crate::{foreign, ray, setup, shaders, viewer};
 
 const USAGE: &str = "usage: cargo xtask test [--quick | --full]
   sets up what is missing, then checks manifests, format, lints and runs every test
@@ -76,6 +76,9 @@ fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
     let kiln = steps::kiln("debug")?;
     steps.time("device", || setup::ensure_device(&kiln))?;
 
+    if cfg!(target_os = "linux") {
+        foreign::ensure(root, steps)?;
+    }
     let shaders = compiled_shaders(root)?;
     let command = |args: Vec<String>| {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
