@@ -2,126 +2,203 @@
 //! elsewhere, so nothing holds it, and steps that are noisy carry it away.
 
 use crate::kernels::pose::{VALUES, WORDS};
-use crate::math::{Mat3, Vec3, add, cross, dot, mat_vec, scale, sub, transpose};
-use crate::scene::Camera;
+use crate::math::{Mat3, Vec3, add, cross, mat_vec, scale, sub};
+use crate::scene::{Camera, SceneIndex};
 
 /// Iterations after which the common motion is taken out of the corrections.
 pub(super) const EVERY: u32 = 100;
 
-/// The given training cameras, as the fit of a common motion needs them.
+/// Most points of the scene that are looked at.
+const POINTS: usize = 512;
+/// Numbers of a common motion: turn, shift, growth.
+const MOTION: usize = 7;
+/// Share of the normal matrix's mean diagonal that is added to it: what cameras do not tell stays as it is.
+const RIDGE: f64 = 1e-6;
+
+type Row<const N: usize> = [f64; N];
+
+/// How the given training cameras answer a common motion, for its fit.
 ///
 /// A scene that is turned by a small `a` about the mean of the cameras, moved by `b` and grown by a share `g` takes with it a
-/// camera `W` at `d` from that mean: its correction is a turn `W a` and a shift `W (b + a x d + g d)`, up to one sign for both.
-/// Lengths are extents. Those of least squares over all cameras come one after the other, because the `d` add up to nothing.
+/// camera `W` at `d` from that mean: its correction is a turn `W a` and a shift `W (b + a x d + g d)`, up to one sign for all.
+/// Lengths are extents. The common motion of some corrections is the one that moves the points of the scene as these do, in the
+/// least squares of where they are seen: what a camera cannot tell apart, a turn and a shift to the side, counts as one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommonMotion {
-    rotations: Vec<Mat3<f64>>,
-    offsets: Vec<Vec3<f64>>,
-    /// Sum of the squared `d`.
-    spread: f64,
-    /// Normal matrix of `a`; at least as large as the number of cameras times the unit matrix.
-    turns: Mat3<f64>,
+    cameras: Vec<Answer>,
+    /// Inverse of the normal matrix.
+    inverse: [Row<MOTION>; MOTION],
+}
+
+#[derive(Clone, Debug)]
+struct Answer {
+    /// Correction by common motion.
+    motion: [Row<MOTION>; VALUES],
+    /// The normal equations' right side by correction.
+    side: [Row<VALUES>; MOTION],
 }
 
 impl CommonMotion {
-    /// Of `cameras` in a scene of this extent, world units.
-    pub(super) fn new<'a>(cameras: impl Iterator<Item = &'a Camera>, extent: f32) -> Self {
+    /// Of the training cameras of `scene` and its points; without points, of places before the cameras.
+    pub(super) fn of(scene: &SceneIndex) -> Self {
+        let cameras: Vec<&Camera> = scene.train.iter().map(|view| &view.camera).collect();
+        let every = scene.points.len().div_ceil(POINTS).max(1);
+        let mut points: Vec<[f32; 3]> = scene.points.iter().step_by(every).map(|point| point.position).collect();
+        if points.is_empty() {
+            let before = |camera: &&Camera| {
+                let position = camera.position();
+                std::array::from_fn(|axis| position[axis] + scene.extent * camera.rotation[2][axis])
+            };
+            points = cameras.iter().map(before).collect();
+        }
+        Self::new(&cameras, &points, scene.extent)
+    }
+
+    fn new(cameras: &[&Camera], points: &[[f32; 3]], extent: f32) -> Self {
         let unit = f64::from(extent).max(f64::MIN_POSITIVE).recip();
-        let (rotations, positions): (Vec<_>, Vec<_>) = cameras
-            .map(|camera| {
-                let position = camera.position().map(|value| f64::from(value) * unit);
-                (camera.rotation.map(|row| row.map(f64::from)), position)
-            })
-            .unzip();
-        let share = (positions.len().max(1) as f64).recip();
+        let positions: Vec<Vec3<f64>> = cameras
+            .iter()
+            .map(|camera| camera.position().map(|value| f64::from(value) * unit))
+            .collect();
+        let share = (cameras.len().max(1) as f64).recip();
         let mean = scale(positions.iter().copied().fold([0.0; 3], add), share);
-        let offsets: Vec<_> = positions.into_iter().map(|position| sub(position, mean)).collect();
-        let spread = offsets.iter().map(|d| dot(*d, *d)).sum();
-        let turns = std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                let apart: f64 = offsets.iter().map(|d| d[i] * d[j]).sum();
-                if i == j {
-                    rotations.len() as f64 + spread - apart
-                } else {
-                    -apart
+        let mut normal = [[0.0; MOTION]; MOTION];
+        let answers = cameras.iter().zip(&positions).map(|(camera, position)| {
+            let motion = by_motion(camera, sub(*position, mean));
+            let seen = seen(camera, points, unit);
+            let side: [Row<VALUES>; MOTION] = std::array::from_fn(|m| {
+                std::array::from_fn(|to| (0..VALUES).map(|from| motion[from][m] * seen[from][to]).sum())
+            });
+            for (row, side) in normal.iter_mut().zip(&side) {
+                for (at, value) in row.iter_mut().enumerate() {
+                    *value += (0..VALUES).map(|k| side[k] * motion[k][at]).sum::<f64>();
                 }
-            })
+            }
+            Answer { motion, side }
         });
         Self {
-            rotations,
-            offsets,
-            spread,
-            turns,
+            cameras: answers.collect(),
+            inverse: inverse(normal),
         }
     }
 
     /// Takes it out of the corrections of the training views, which come first among `words`; [`WORDS`] a view.
     pub(super) fn remove(&self, words: &mut [f32]) {
-        let views = || std::iter::zip(&self.rotations, &self.offsets);
-        let (mut turn, mut shift, mut growth) = ([0.0; 3], [0.0; 3], 0.0);
-        for ((rotation, offset), view) in views().zip(words.chunks_exact(WORDS)) {
-            let (w, s) = world(rotation, view);
-            turn = add(turn, add(w, cross(*offset, s)));
-            shift = add(shift, s);
-            growth += dot(*offset, s);
+        let mut side = [0.0; MOTION];
+        for (camera, view) in self.cameras.iter().zip(words.chunks_exact(WORDS)) {
+            for (sum, row) in side.iter_mut().zip(&camera.side) {
+                *sum += row.iter().zip(view).map(|(a, b)| a * f64::from(*b)).sum::<f64>();
+            }
         }
-        let turn = solve(self.turns, turn);
-        let shift = scale(shift, (self.rotations.len().max(1) as f64).recip());
-        let growth = growth / self.spread.max(f64::MIN_POSITIVE);
-        for ((rotation, offset), view) in views().zip(words.chunks_exact_mut(WORDS)) {
-            let moved = add(add(shift, cross(turn, *offset)), scale(*offset, growth));
-            let common = [mat_vec(*rotation, turn), mat_vec(*rotation, moved)];
-            for (value, common) in view.iter_mut().zip(common.as_flattened()) {
+        let product = |row: &Row<MOTION>, with: &Row<MOTION>| row.iter().zip(with).map(|(a, b)| a * b).sum::<f64>();
+        let motion = self.inverse.map(|row| product(&row, &side));
+        for (camera, view) in self.cameras.iter().zip(words.chunks_exact_mut(WORDS)) {
+            for (value, row) in view.iter_mut().zip(&camera.motion) {
                 #[expect(clippy::cast_possible_truncation, reason = "corrections are f32")]
-                let rest = (f64::from(*value) - common) as f32;
+                let rest = (f64::from(*value) - product(row, &motion)) as f32;
                 *value = rest;
             }
         }
     }
 }
 
-/// Turn and shift of a view's correction in the axes of the world.
-fn world(rotation: &Mat3<f64>, view: &[f32]) -> (Vec3<f64>, Vec3<f64>) {
-    let mut values = [0.0; VALUES];
-    for (to, from) in values.iter_mut().zip(view) {
-        *to = f64::from(*from);
-    }
-    let [a, b, c, x, y, z] = values;
-    let to_world = transpose(*rotation);
-    (mat_vec(to_world, [a, b, c]), mat_vec(to_world, [x, y, z]))
+/// The correction of a camera at `offset` from the mean by each number of a common motion.
+fn by_motion(camera: &Camera, offset: Vec3<f64>) -> [Row<MOTION>; VALUES] {
+    let rotation: Mat3<f64> = camera.rotation.map(|row| row.map(f64::from));
+    let axis = |k: usize| std::array::from_fn(|at| f64::from(u8::from(at == k)));
+    let columns: [[Vec3<f64>; 2]; MOTION] = std::array::from_fn(|k| match k {
+        0..3 => [axis(k), cross(axis(k), offset)],
+        3..6 => [[0.0; 3], axis(k - 3)],
+        _ => [[0.0; 3], offset],
+    });
+    let columns = columns.map(|parts| parts.map(|part| mat_vec(rotation, part)));
+    std::array::from_fn(|value| std::array::from_fn(|k| columns[k].as_flattened()[value]))
 }
 
-/// `m x = v` for a symmetric `m` with a determinant, by Cramer's rule.
-fn solve(m: Mat3<f64>, v: Vec3<f64>) -> Vec3<f64> {
-    let [a, b, c] = m;
-    let determinant = dot(a, cross(b, c));
-    if determinant <= 0.0 {
-        return [0.0; 3];
+/// Sum over the points that a camera sees of the squares of where they are seen, in focal lengths, by its correction.
+fn seen(camera: &Camera, points: &[[f32; 3]], unit: f64) -> [Row<VALUES>; VALUES] {
+    let mut sum = [[0.0; VALUES]; VALUES];
+    for [column, row, depth] in points.iter().filter_map(|point| camera.sees(*point)) {
+        let [x, y] = [(column - camera.cx) / camera.fx, (row - camera.cy) / camera.fy].map(f64::from);
+        let near = (f64::from(depth) * unit).recip();
+        // A turn w moves the point by w x (x, y, 1) depths, a shift s by s.
+        let by = [
+            [-x * y, 1.0 + x * x, -y, near, 0.0, -x * near],
+            [-1.0 - y * y, x * y, x, 0.0, near, -y * near],
+        ];
+        for by in by {
+            for (row, a) in sum.iter_mut().zip(by) {
+                for (value, b) in row.iter_mut().zip(by) {
+                    *value += a * b;
+                }
+            }
+        }
     }
-    [cross(b, c), cross(c, a), cross(a, b)].map(|side| dot(side, v) / determinant)
+    sum
+}
+
+/// Inverse of a symmetric matrix without negative eigenvalues, a little ridge added; none of one that is all zeros.
+fn inverse(mut normal: [Row<MOTION>; MOTION]) -> [Row<MOTION>; MOTION] {
+    let mut inverse = [[0.0; MOTION]; MOTION];
+    let trace: f64 = (0..MOTION).map(|k| normal[k][k]).sum();
+    if trace.is_nan() || trace <= 0.0 {
+        return inverse;
+    }
+    for k in 0..MOTION {
+        normal[k][k] += RIDGE * trace / MOTION as f64;
+        inverse[k][k] = 1.0;
+    }
+    // Gauss and Jordan; no pivot is smaller than the ridge.
+    for k in 0..MOTION {
+        let factor = normal[k][k].recip();
+        let (pivot, other) = (normal[k].map(|v| v * factor), inverse[k].map(|v| v * factor));
+        for row in 0..MOTION {
+            let factor = normal[row][k];
+            for at in 0..MOTION {
+                let (a, b) = if row == k {
+                    (pivot[at], other[at])
+                } else {
+                    (
+                        normal[row][at] - factor * pivot[at],
+                        inverse[row][at] - factor * other[at],
+                    )
+                };
+                (normal[row][at], inverse[row][at]) = (a, b);
+            }
+        }
+    }
+    inverse
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::rotation;
+    use crate::math::{dot, rotation, transpose};
     use crate::scene::SplitMix64;
 
     const EXTENT: f32 = 2.5;
 
-    /// Cameras here and there.
+    /// Points about the origin.
+    fn points(random: &mut SplitMix64) -> Vec<[f32; 3]> {
+        (0..100).map(|_| [(); 3].map(|()| random.next_f32() - 0.5)).collect()
+    }
+
+    /// Cameras around the origin that look at it, more or less.
     fn cameras(count: usize, random: &mut SplitMix64) -> Vec<Camera> {
         let mut value = |size: f32| size * (random.next_f32() - 0.5);
         (0..count)
-            .map(|_| Camera {
-                width_px: 16,
-                height_px: 12,
-                fx: 10.0,
-                fy: 10.0,
-                cx: 8.0,
-                cy: 6.0,
-                rotation: rotation([1.0, value(1.0), value(2.0), value(1.0)]),
-                translation: [value(3.0), value(2.0), 4.0 + value(1.0)],
+            .map(|k| {
+                let angle = 2.4 * k as f32;
+                Camera {
+                    width_px: 16,
+                    height_px: 12,
+                    fx: 10.0,
+                    fy: 10.0,
+                    cx: 8.0,
+                    cy: 6.0,
+                    rotation: rotation([angle.cos(), value(0.2), angle.sin(), value(0.2)]),
+                    translation: [value(0.5), value(0.5), 3.0 + value(1.0)],
+                }
             })
             .collect()
     }
@@ -150,28 +227,28 @@ mod tests {
         values.map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Cameras that went along with the scene stay where they were given; what else was found of them stays; words of other
-    /// views and of the optimiser too.
+    fn of(cameras: &[Camera], points: &[[f32; 3]]) -> CommonMotion {
+        CommonMotion::new(&cameras.iter().collect::<Vec<_>>(), points, EXTENT)
+    }
+
+    /// Cameras that went along with the scene go back to where they were given, what else was found of them stays, and so do
+    /// words of other views and of the optimiser.
     #[test]
     fn what_all_share_goes_and_the_rest_stays() {
         let mut random = SplitMix64::new(9);
-        for count in [2, 3, 40] {
+        let points = points(&mut random);
+        for count in [3, 40] {
             let cameras = cameras(count, &mut random);
-            let motion = CommonMotion::new(cameras.iter(), EXTENT);
+            let motion = of(&cameras, &points);
             let common = along(&cameras, [1e-3, -2e-3, 1.5e-3], [2e-3, 1e-3, -3e-3], 2e-3);
             let mut none = [&common[..], &[5.0; WORDS]].concat();
             motion.remove(&mut none);
             // Turns of this size add up to first order.
-            assert!(
-                length(&none[..WORDS * count]) < 0.01 * length(&common),
-                "{count}: {none:?}"
-            );
+            let left = length(&none[..WORDS * count]) / length(&common);
+            assert!(left < 0.01, "{count}: {left}");
             assert!(none[WORDS * count..].iter().all(|word| *word == 5.0));
-            assert!(
-                none.chunks_exact(WORDS)
-                    .take(count)
-                    .all(|view| view[VALUES..].iter().all(|word| *word == 7.0))
-            );
+            let mut views = none.chunks_exact(WORDS).take(count);
+            assert!(views.all(|view| view[VALUES..].iter().all(|word| *word == 7.0)));
 
             let mut own: Vec<f32> = common.iter().map(|_| 0.01 * (random.next_f32() - 0.5)).collect();
             motion.remove(&mut own);
@@ -180,19 +257,52 @@ mod tests {
             for (k, (both, own)) in both.iter().zip(&own).enumerate().filter(|(k, _)| k % WORDS < VALUES) {
                 assert!((both - own).abs() < 5e-5, "{count}, word {k}: {both} {own}");
             }
-            assert!(count == 2 || length(&own) > 0.01, "{count}");
+            assert!(length(&own) > 0.01, "{count}");
         }
     }
 
-    /// No camera, one, and several at one place: numbers all the same.
+    /// Cameras around a scene that all look down a little more see it where one that is lower would be: that is a motion too.
+    #[test]
+    fn turns_that_look_like_a_shift_are_one() {
+        let mut random = SplitMix64::new(4);
+        let (points, cameras) = (points(&mut random), cameras(40, &mut random));
+        let mut words = vec![0.0; WORDS * cameras.len()];
+        for view in words.chunks_exact_mut(WORDS) {
+            view[0] = 0.003;
+        }
+        let seen_of = |words: &[f32]| -> f64 {
+            let views = cameras.iter().zip(words.chunks_exact(WORDS));
+            let of_view = |(camera, view): (&Camera, &[f32])| {
+                let square = seen(camera, &points, f64::from(EXTENT).recip());
+                let value = |k: usize| f64::from(view[k]);
+                (0..VALUES)
+                    .map(|i| (0..VALUES).map(|j| value(i) * square[i][j] * value(j)).sum::<f64>())
+                    .sum::<f64>()
+            };
+            views.map(of_view).sum()
+        };
+        let before = seen_of(&words);
+        of(&cameras, &points).remove(&mut words);
+        let after = seen_of(&words);
+        assert!(after < 0.1 * before, "{before} {after}");
+    }
+
+    /// No camera, one, several at one place, none that sees a point: numbers all the same.
     #[test]
     fn cameras_that_tell_little() {
-        let one = cameras(1, &mut SplitMix64::new(1));
+        let mut random = SplitMix64::new(1);
+        let (points, one) = (points(&mut random), cameras(1, &mut random));
         let same = [one[0].clone(), one[0].clone(), one[0].clone()];
-        for cameras in [&[][..], &one, &same] {
+        for (cameras, points, left) in [
+            (&[][..], &points[..], 0.0),
+            (&one, &points, 0.1),
+            (&same, &points, 0.1),
+            (&one, &[[0.0, 0.0, 1e6]], 1.0),
+        ] {
             let mut words = vec![0.01; WORDS * cameras.len()];
-            CommonMotion::new(cameras.iter(), EXTENT).remove(&mut words);
-            assert!(length(&words) < 1e-6, "{words:?}");
+            let before = length(&words);
+            of(cameras, points).remove(&mut words);
+            assert!(length(&words) <= left * before, "{words:?}");
         }
     }
 }

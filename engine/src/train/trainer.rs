@@ -316,8 +316,7 @@ impl Trainer {
         let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         self.pairs.set(scene);
-        let cameras = scene.train.iter().map(|view| &view.camera);
-        self.common_motion = CommonMotion::new(cameras, self.lengths.extent);
+        self.common_motion = CommonMotion::of(scene);
         if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(self.jobs.need(Job::Filter)?)?;
         }
