@@ -7,6 +7,7 @@ let waiting = [];
 const AT_ONCE = 4;
 const MORE = 2;
 const LATER = 30000;
+const REST = 4;
 const PAUSES = [500, 2000, 5000];
 const GAVE_UP = "the connection broke, and the server did not send the rest when asked again; reload the page when it answers";
 async function open({ url, fresh, file }) {
@@ -119,7 +120,7 @@ const text = await whole(url, wanted);
 if (!wanted()) return;
 const model = new Paging(text, budget);
 models.set(number, model);
-Object.assign(model, { base: new URL(url, location.href), fetching: 0, times: new Map(), lost: new Map() });
+Object.assign(model, { base: new URL(url, location.href), fetching: 0, times: new Map(), lost: new Map(), rests: 0, told: false });
 page(number, model);
 } catch (error) {
 if (wanted()) self.postMessage({ number, failed: error });
@@ -130,10 +131,19 @@ ask(number, model);
 await give(number, model);
 if (models.get(number) !== model) return;
 ask(number, model);
+const rest = model.rests - performance.now();
+if (rest > 0) {
+model.timer ??= setTimeout(() => {
+model.timer = undefined;
+if (models.get(number) === model) page(number, model);
+}, rest);
+return;
+}
 const news = model.news();
 if (!news) return;
 const [held, shown, pending] = news;
 const share = model.share();
+model.told = true;
 self.postMessage({ number, share, held, shown, pending });
 if (share === 1 && !model.whole) {
 model.whole = true;
@@ -208,6 +218,10 @@ const model = models.get(number);
 const start = performance.now();
 const order = model?.sort ? model.sort(data.sight) : new Uint32Array();
 const ms = performance.now() - start;
+if (model?.told) {
+model.told = false;
+model.rests = start + (1 + REST) * ms;
+}
 self.postMessage({ number, id: data.id, order, ms }, [order.buffer]);
 if (model?.base) page(number, model);
 }
