@@ -43,12 +43,11 @@ fn the_mip_filters_win_at_a_quarter_of_the_training_scale() {
         let scene = Synthetic {
             kind: SyntheticKind::Solids,
             gaussians: 3000,
-            visible: None,
             size_px,
             views: 16,
-            seed: 0,
             truth: 0,
             samples,
+            ..Synthetic::default()
         };
         scene.write(&scratch.join(name)).unwrap();
     }

@@ -22,12 +22,12 @@ fn scene() -> &'static Path {
         let scene = Synthetic {
             kind: SyntheticKind::Solids,
             gaussians: 300,
-            visible: None,
             size_px: [64, 48],
             views: 16,
             seed: 1,
             truth: 20_000,
             samples: 2,
+            ..Synthetic::default()
         };
         scene.write(&path).expect("a scene");
         let corner = |x: f32, y: f32| [1.2 * x, 1.2 * y, 0.0];

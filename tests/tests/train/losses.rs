@@ -23,12 +23,11 @@ pub(super) fn solids(folder: &Path) {
     let scene = Synthetic {
         kind: SyntheticKind::Solids,
         gaussians: 2000,
-        visible: None,
         size_px: [64, 48],
         views: 16,
-        seed: 0,
         samples: 3,
         truth: 0,
+        ..Synthetic::default()
     };
     scene.write(folder).unwrap();
     std::fs::create_dir(folder.join("masks")).unwrap();

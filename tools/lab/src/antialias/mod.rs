@@ -71,12 +71,11 @@ impl Scale {
         Synthetic {
             kind: SyntheticKind::Solids,
             gaussians: arguments.points,
-            visible: None,
             size_px: arguments.size.map(|side| side * self.over / self.under),
             views: arguments.views,
-            seed: 0,
             samples: SAMPLES * self.under / self.over,
             truth: 0,
+            ..Synthetic::default()
         }
     }
 }

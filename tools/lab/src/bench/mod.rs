@@ -21,7 +21,7 @@ use xtask::failure::{Failure, Result};
 use xtask::say;
 use xtask::steps::Steps;
 
-use crate::synth::{self, Synthetic, SyntheticKind};
+use crate::synth::{self, Synthetic};
 
 /// Steps between two that write timestamps.
 const TIMED_EVERY: u32 = 50;
@@ -101,14 +101,11 @@ fn scenes(arguments: &Arguments, steps: &mut Steps) -> Result<Vec<Trained>> {
         let name = format!("synthetic-{count}-{}x{}", size_px[0], size_px[1]);
         let folder = arguments.out.join(&name);
         let scene = Synthetic {
-            kind: SyntheticKind::Sheets,
             gaussians: count,
             visible: Some(count.min(CURVE_VISIBLE)),
             size_px,
             views: CURVE_VIEWS,
-            seed: 0,
-            samples: 1,
-            truth: 0,
+            ..Synthetic::default()
         };
         synth::provide(&scene, &folder, steps)?;
         list.push((name, folder, Some(count)));

@@ -1,5 +1,6 @@
 //! `kiln-lab synth`: scenes made up for measurements.
 
+mod lens;
 mod scene;
 mod solids;
 

@@ -17,7 +17,8 @@ use kiln::twins::rng::uniform;
 
 use kiln_mesh::solids::{Kind, TRUTH_FILE};
 
-use super::solids::{self, Pose};
+use super::lens::Optics;
+use super::solids::{self, DISTANCE, NEAR_DISTANCE, Pose};
 
 /// Sheets of points.
 const SHEETS: u32 = 4;
@@ -29,8 +30,8 @@ const WAVES: f64 = 0.2;
 const MARGIN: f64 = 0.06;
 /// Focal length over image width.
 const FOCAL: f64 = 0.9;
-/// Number of COLMAP's pinhole model.
-const PINHOLE: u32 = 1;
+/// One photo of so many is held out, as `kiln train` does where nothing else is asked for.
+const HELD_OUT: u32 = 8;
 
 /// Kinds of scene.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -57,6 +58,13 @@ pub struct Synthetic {
     /// Width and height of the photos, px
     #[arg(long = "size", value_name = "WxH", default_value = "1297x840", value_parser = size)]
     pub size_px: [u32; 2],
+    /// Take the photos of solids to train on with a fisheye of so many degrees, from nearby, and those that are held out with a
+    /// pinhole of its focal length; without depth maps, normal maps and truth.ply
+    #[arg(long, value_name = "DEGREES", value_parser = value_parser!(u32).range(40..=170))]
+    pub fisheye: Option<u32>,
+    /// Take them with the pinhole that sees the largest rectangle of what the fisheye would
+    #[arg(long, requires = "fisheye")]
+    pub flattened: bool,
     /// Photos
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = value_parser!(u32).range(1..=10_000))]
     pub views: u32,
@@ -71,6 +79,24 @@ pub struct Synthetic {
     pub samples: u32,
 }
 
+impl Default for Synthetic {
+    /// What the program makes where nothing else is asked for.
+    fn default() -> Self {
+        Self {
+            kind: SyntheticKind::Sheets,
+            gaussians: 100_000,
+            visible: None,
+            size_px: [1297, 840],
+            fisheye: None,
+            flattened: false,
+            views: 24,
+            seed: 0,
+            truth: 300_000,
+            samples: 8,
+        }
+    }
+}
+
 /// Width and height, `1297x840`.
 fn size(text: &str) -> Result<[u32; 2], String> {
     let sides = text
@@ -82,7 +108,7 @@ fn size(text: &str) -> Result<[u32; 2], String> {
         .ok_or_else(|| "width and height from 16 to 16384 are expected, for example 1297x840".to_owned())
 }
 
-/// Which photos show which points; empty for sheets, where all would show all.
+/// Which photos show which points; empty for sheets, where all would show all, and behind a fisheye.
 #[derive(Default)]
 struct Tracks {
     /// Points of each photo: id and where it is, px.
@@ -117,18 +143,23 @@ impl Synthetic {
         let tracks = self.tracks();
         self.images(&model.join("images.bin"), &tracks)?;
         self.points(&model.join("points3D.bin"), &tracks)?;
-        if self.kind == SyntheticKind::Solids {
+        let is_solids = self.kind == SyntheticKind::Solids;
+        let has_maps = is_solids && self.fisheye.is_none();
+        if has_maps {
             self.truth(&folder.join(TRUTH_FILE))?;
         }
         let mut photo = self.sheets_photo();
         for view in 0..self.views {
-            if self.kind == SyntheticKind::Solids {
-                photo = solids::photo(&Pose::of(view), self.size_px, self.focal(), self.samples);
+            let optics = self.optics(view);
+            if is_solids {
+                photo = solids::photo(&self.solids_pose(view), &optics, self.samples);
+            }
+            if has_maps {
                 self.depths(view, &folder.join("depths").join(name(view)).with_extension("npy"))?;
                 self.normals(view, &folder.join("normals").join(name(view)))?;
             }
             write_atomic(&folder.join("images").join(name(view)), |out: &mut AtomicFile| {
-                let [width, height] = self.size_px;
+                let [width, height] = optics.size_px;
                 PngEncoder::new_with_quality(out, CompressionType::Fast, FilterType::Adaptive)
                     .write_image(&photo, width, height, ExtendedColorType::Rgb8)
                     .map_err(io::Error::other)
@@ -141,17 +172,55 @@ impl Synthetic {
         FOCAL * f64::from(self.size_px[0])
     }
 
+    /// How a view is taken.
+    fn optics(&self, view: u32) -> Optics {
+        let Some(degrees) = self.fisheye else {
+            return Optics::pinhole(self.focal(), self.size_px);
+        };
+        let lens = Optics::fisheye(degrees, self.size_px);
+        if view.is_multiple_of(HELD_OUT) {
+            Optics::pinhole(lens.focal, self.size_px)
+        } else if self.flattened {
+            lens.flattened()
+        } else {
+            lens
+        }
+    }
+
+    /// Number of the camera of a view: held-out views have the first.
+    fn camera(&self, view: u32) -> u32 {
+        1 + u32::from(self.fisheye.is_some() && !view.is_multiple_of(HELD_OUT))
+    }
+
+    fn distance(&self) -> f64 {
+        if self.fisheye.is_some() {
+            NEAR_DISTANCE
+        } else {
+            DISTANCE
+        }
+    }
+
+    fn solids_pose(&self, view: u32) -> Pose {
+        Pose::at(view, self.distance())
+    }
+
     fn cameras(&self, path: &Path) -> Result<(), ExportError> {
-        let [width, height] = self.size_px;
+        let first_two = 0..self.views.min(2);
+        let mut cameras: Vec<u32> = first_two.map(|view| self.camera(view)).collect();
+        cameras.dedup();
         write_atomic(path, |out| {
-            out.write_all(&1_u64.to_le_bytes())?;
-            out.write_all(&1_u32.to_le_bytes())?;
-            out.write_all(&PINHOLE.to_le_bytes())?;
-            for side in [width, height] {
-                out.write_all(&u64::from(side).to_le_bytes())?;
+            out.write_all(&(cameras.len() as u64).to_le_bytes())?;
+            for camera in &cameras {
+                let optics = self.optics(camera - 1);
+                let (model, values) = optics.colmap();
+                out.write_all(&camera.to_le_bytes())?;
+                out.write_all(&model.to_le_bytes())?;
+                for side in optics.size_px {
+                    out.write_all(&u64::from(side).to_le_bytes())?;
+                }
+                floats(out, &values)?;
             }
-            let [cx, cy] = [width, height].map(|side| 0.5 * f64::from(side));
-            floats(out, &[self.focal(), self.focal(), cx, cy])
+            Ok(())
         })
     }
 
@@ -161,7 +230,7 @@ impl Synthetic {
             for view in 0..self.views {
                 out.write_all(&(view + 1).to_le_bytes())?;
                 floats(out, &self.pose(view))?;
-                out.write_all(&1_u32.to_le_bytes())?;
+                out.write_all(&self.camera(view).to_le_bytes())?;
                 out.write_all(name(view).as_bytes())?;
                 out.write_all(&[0])?;
                 let seen = tracks.photos.get(view as usize).map_or(&[][..], |seen| seen);
@@ -183,7 +252,7 @@ impl Synthetic {
                 [1.0, 0.0, 0.0, 0.0, -x, -y, 0.0]
             }
             SyntheticKind::Solids => {
-                let pose = Pose::of(view);
+                let pose = self.solids_pose(view);
                 let ([w, i, j, k], [x, y, z]) = (pose.quaternion(), pose.translation);
                 [w, i, j, k, x, y, z]
             }
@@ -268,7 +337,7 @@ impl Synthetic {
     }
 
     fn tracks(&self) -> Tracks {
-        if self.kind != SyntheticKind::Solids {
+        if self.kind != SyntheticKind::Solids || self.fisheye.is_some() {
             return Tracks::default();
         }
         let positions: Vec<[f64; 3]> = (0..self.gaussians).map(|id| self.point(id).position).collect();
@@ -291,7 +360,7 @@ impl Synthetic {
     fn point(&self, id: u32) -> Point {
         if self.kind == SyntheticKind::Solids {
             let slopes = self.size_px.map(|side| 0.5 * f64::from(side) / self.focal());
-            let (position, color) = solids::point(self.seed, id, self.views, slopes);
+            let (position, color) = solids::point(self.seed, id, (self.views, self.distance()), slopes);
             return Point { position, color };
         }
         let [x, y]: [f64; 2] =
@@ -349,7 +418,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use std::path::PathBuf;
 
-    use kiln::scene::{Axes, SceneIndex, SceneOptions};
+    use kiln::scene::{Axes, SceneIndex, SceneOptions, Split, ViewId, decode};
 
     use super::*;
 
@@ -361,14 +430,12 @@ mod tests {
     fn a_scene_is_read_back_and_as_many_points_are_in_view_as_asked_for() {
         let root = scratch("sheets");
         let made = Synthetic {
-            kind: SyntheticKind::Sheets,
-            samples: 1,
-            truth: 0,
             gaussians: 2000,
             visible: Some(700),
             size_px: [160, 90],
             views: 9,
             seed: 3,
+            ..Synthetic::default()
         };
         made.write(&root).unwrap();
         let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
@@ -395,12 +462,12 @@ mod tests {
         let made = Synthetic {
             kind: SyntheticKind::Solids,
             gaussians: 300,
-            visible: None,
             size_px: [320, 240],
             views: 4,
             seed: 3,
             samples: 1,
             truth: 3000,
+            ..Synthetic::default()
         };
         made.write(&root).unwrap();
         let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
@@ -472,6 +539,47 @@ mod tests {
             assert!(kiln_mesh::solids::distance(*place).0 < 1e-6, "{place:?} {normal:?}");
         }
         std::fs::remove_dir_all(root).unwrap();
+    }
+
+    /// What Kiln makes of a fisheye's photos is what the pinhole that it chooses would have taken.
+    #[test]
+    fn a_fisheye_is_undistorted_to_what_a_pinhole_takes() {
+        let made = |flattened: bool| {
+            let root = scratch(if flattened { "flattened" } else { "fisheye" });
+            let made = Synthetic {
+                kind: SyntheticKind::Solids,
+                gaussians: 300,
+                size_px: [320, 240],
+                views: 2,
+                samples: 4,
+                fisheye: Some(110),
+                flattened,
+                ..Synthetic::default()
+            };
+            made.write(&root).unwrap();
+            let scene = SceneIndex::load(&root, &SceneOptions::default()).unwrap();
+            let id = ViewId {
+                split: Split::Train,
+                index: 0,
+            };
+            let photo = decode(&scene, id, [0.0; 3]).unwrap();
+            let camera = scene.train[0].camera.clone();
+            std::fs::remove_dir_all(root).unwrap();
+            (camera, photo)
+        };
+        let ((bent, found), (flat, wanted)) = (made(false), made(true));
+        assert_eq!((bent.width_px, bent.height_px), (flat.width_px, flat.height_px));
+        assert!(
+            (bent.fx - flat.fx).abs() < 1e-3 && (bent.cx - flat.cx).abs() < 1.0,
+            "{bent:?} {flat:?}"
+        );
+        let (found, wanted) = (found.bytes(), wanted.bytes());
+        let squares = found
+            .iter()
+            .zip(wanted)
+            .map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
+        let psnr = 10.0 * (255.0_f64.powi(2) * wanted.len() as f64 / squares.sum::<f64>()).log10();
+        assert!(psnr > 25.0, "{psnr}");
     }
 
     #[test]

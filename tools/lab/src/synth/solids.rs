@@ -7,12 +7,16 @@
 use kiln::twins::rng::uniform;
 use kiln_mesh::solids::{self, Kind, Place};
 
+use super::lens::Optics;
+
 type Vec3 = [f64; 3];
 
 /// Side of the square's cells, world units.
 const CELL: f64 = 0.08;
-/// Distance of the cameras from the point they look at.
-const DISTANCE: f64 = 3.2;
+/// Distance of the cameras from the point they look at,
+pub(super) const DISTANCE: f64 = 3.2;
+/// and of those with wide lenses, which have the square all around them.
+pub(super) const NEAR_DISTANCE: f64 = 1.3;
 /// That point's height.
 const MIDDLE: f64 = 0.25;
 
@@ -27,6 +31,11 @@ impl Pose {
     /// The pose of a view: turns by the golden angle, so that every 8th view is as far from the others as they are from
     /// each other, on three rings.
     pub(super) fn of(view: u32) -> Self {
+        Self::at(view, DISTANCE)
+    }
+
+    /// The same at another distance from the point it looks at.
+    pub(super) fn at(view: u32, distance: f64) -> Self {
         let azimuth = f64::from(view) * 2.399_963_229_728_653;
         let height = [0.35_f64, 0.6, 0.9][(view % 3) as usize];
         let towards = [height.cos() * azimuth.cos(), height.cos() * azimuth.sin(), height.sin()];
@@ -34,9 +43,9 @@ impl Pose {
         let right = normalized(cross(forward, [0.0, 0.0, 1.0]));
         let rotation = [right, cross(forward, right), forward];
         let position = [
-            DISTANCE * towards[0],
-            DISTANCE * towards[1],
-            DISTANCE * towards[2] + MIDDLE,
+            distance * towards[0],
+            distance * towards[1],
+            distance * towards[2] + MIDDLE,
         ];
         Self {
             rotation,
@@ -83,7 +92,8 @@ impl Pose {
 }
 
 /// Red, green, blue of every pixel, row by row: the mean over `samples` by `samples` rays each.
-pub(super) fn photo(pose: &Pose, [width, height]: [u32; 2], focal: f64, samples: u32) -> Vec<u8> {
+pub(super) fn photo(pose: &Pose, optics: &Optics, samples: u32) -> Vec<u8> {
+    let [width, height] = optics.size_px;
     let origin = pose.position();
     let share = 1.0 / f64::from(samples * samples);
     let mut bytes = Vec::with_capacity(3 * (width * height) as usize);
@@ -92,11 +102,7 @@ pub(super) fn photo(pose: &Pose, [width, height]: [u32; 2], focal: f64, samples:
         let mut sum = [0.0; 3];
         for sample in 0..samples * samples {
             let offset = [sample % samples, sample / samples].map(|at| (f64::from(at) + 0.5) / f64::from(samples));
-            let direction = pose.turn([
-                (corner[0] + offset[0] - 0.5 * f64::from(width)) / focal,
-                (corner[1] + offset[1] - 0.5 * f64::from(height)) / focal,
-                1.0,
-            ]);
+            let direction = pose.turn(optics.ray([corner[0] + offset[0], corner[1] + offset[1]]));
             if let Some((_, place)) = solids::cast(origin, direction) {
                 for (channel, value) in sum.iter_mut().zip(color(&place)) {
                     *channel += value * share;
@@ -149,8 +155,9 @@ pub(super) fn normals(pose: &Pose, [width, height]: [u32; 2], focal: f64) -> Vec
     (0..width * height).flat_map(normal).collect()
 }
 
-/// A point on a surface with its colour, seen through a random place of a random view; `id` numbers the points.
-pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, [u8; 3]) {
+/// A point on a surface with its colour, seen through a random place of a random one of `views` at this distance; `id` numbers the
+/// points.
+pub(super) fn point(seed: u32, id: u32, (views, distance): (u32, f64), slopes: [f64; 2]) -> (Vec3, [u8; 3]) {
     // Half of the rays meet something; the square's middle is the answer to a row of misses that does not happen.
     for attempt in 0..256 {
         let draw = |channel: u32| uniform::<f64>(seed, 3, id, 4 * attempt + channel);
@@ -159,7 +166,7 @@ pub(super) fn point(seed: u32, id: u32, views: u32, slopes: [f64; 2]) -> (Vec3, 
             clippy::cast_sign_loss,
             reason = "below the number of views"
         )]
-        let pose = Pose::of((draw(0) * f64::from(views)) as u32);
+        let pose = Pose::at((draw(0) * f64::from(views)) as u32, distance);
         let direction = pose.turn([
             (2.0 * draw(1) - 1.0) * slopes[0],
             (2.0 * draw(2) - 1.0) * slopes[1],
@@ -262,8 +269,8 @@ mod tests {
     #[test]
     fn a_small_photo_is_the_mean_of_a_large_one() {
         let pose = Pose::of(5);
-        let large = photo(&pose, [48, 32], 43.2, 4);
-        let small = photo(&pose, [24, 16], 21.6, 8);
+        let large = photo(&pose, &Optics::pinhole(43.2, [48, 32]), 4);
+        let small = photo(&pose, &Optics::pinhole(21.6, [24, 16]), 8);
         assert!(large.iter().any(|&v| v > 100) && large.contains(&0));
         for row in 0..16 {
             for column in 0..24 {
@@ -313,7 +320,7 @@ mod tests {
     #[test]
     fn points_lie_on_the_surfaces_that_photos_show() {
         for id in 0..200 {
-            let (at, _) = point(1, id, 24, [0.5, 0.4]);
+            let (at, _) = point(1, id, (24, DISTANCE), [0.5, 0.4]);
             let (away, _) = solids::distance(at.map(|x| x as f32));
             assert!(away < 1e-6, "{at:?} {away}");
         }
