@@ -104,10 +104,15 @@ fn solve(m: Mat3<f64>, v: Vec3<f64>) -> Vec3<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::rotation;
+    use crate::math::{norm, rotation};
     use crate::scene::SplitMix64;
 
     const EXTENT: f32 = 2.5;
+
+    /// Rotation of a quaternion of any length.
+    fn turned(quat: [f32; 4]) -> Mat3<f32> {
+        rotation(scale(quat, norm(quat).recip()))
+    }
 
     /// Cameras here and there.
     fn cameras(count: usize, random: &mut SplitMix64) -> Vec<Camera> {
@@ -120,7 +125,7 @@ mod tests {
                 fy: 10.0,
                 cx: 8.0,
                 cy: 6.0,
-                rotation: rotation([1.0, value(1.0), value(2.0), value(1.0)]),
+                rotation: turned([1.0, value(1.0), value(2.0), value(1.0)]),
                 translation: [value(3.0), value(2.0), 4.0 + value(1.0)],
             })
             .collect()

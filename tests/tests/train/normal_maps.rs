@@ -100,6 +100,11 @@ fn neither_pauses_nor_residency_nor_bands_change_a_byte() {
         train(&scratch, name, &[&own("host")[..], &[band]].concat(), None);
         assert!(model(name) == model("whole"), "bands of {name}: models differ");
     }
+    let stalls = runs::events(&scratch.join("records"), "stall");
+    assert!(
+        stalls.iter().any(|row| row["detail"]["buffer"] == "visible"),
+        "no view was too large for so few records: {stalls:?}"
+    );
     for (at, from) in runs::checkpoints(&scratch.join("whole")).into_iter().enumerate() {
         let name = format!("rest-{at}");
         train(&scratch, &name, &own("host"), Some(ResumeFrom::File(from)));
