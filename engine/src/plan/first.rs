@@ -9,7 +9,9 @@ use std::path::Path;
 
 use super::background::{self, Choice, thousands};
 use super::demand::Demand;
-use super::planning::{PlanReport, TrainPlan, plan};
+use super::planning::plan;
+use super::report::PlanReport;
+use super::train_plan::TrainPlan;
 use super::{Faults, PlanError, bound, order, triangles};
 use crate::config::{MostGaussians, Profile};
 use crate::gaussians::background::sphere_points;

@@ -96,10 +96,15 @@ fn neither_pauses_nor_residency_nor_bands_change_a_byte() {
         train(&scratch, residency, &own(residency), None);
         assert!(model(residency) == model("whole"), "{residency}: models differ");
     }
-    for (name, band) in [("tiles", ("fault.bands", "3")), ("records", ("fault.v_cap", "200"))] {
+    for (name, band) in [("tiles", ("fault.bands", "3")), ("records", ("fault.v_cap", "1536"))] {
         train(&scratch, name, &[&own("host")[..], &[band]].concat(), None);
         assert!(model(name) == model("whole"), "bands of {name}: models differ");
     }
+    let stalls = runs::events(&scratch.join("records"), "stall");
+    assert!(
+        stalls.iter().any(|row| row["detail"]["buffer"] == "visible"),
+        "no view was too large for so few records: {stalls:?}"
+    );
     for (at, from) in runs::checkpoints(&scratch.join("whole")).into_iter().enumerate() {
         let name = format!("rest-{at}");
         train(&scratch, &name, &own("host"), Some(ResumeFrom::File(from)));

@@ -1,0 +1,72 @@
+//! What is said of a plan: sizes, bytes and who needs the arena.
+
+use serde::Serialize;
+
+use super::capacity::CapacitySource;
+use super::demand::Demand;
+use crate::memory::{Budget, Plan};
+use crate::program::Class;
+use crate::step::Capacities;
+
+/// What `kiln plan` prints and `memory.jsonl` starts with.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanReport {
+    /// Sizes.
+    pub capacities: Capacities,
+    /// Where visible records and intersections come from.
+    pub capacities_from: CapacitySource,
+    /// What the run was seen to need.
+    pub demand: Demand,
+    /// What it may take.
+    pub budget: Budget,
+    /// Device bytes of the plan, as the driver will be asked for them.
+    pub device_bytes: u64,
+    /// Host-visible bytes of the plan.
+    pub host_bytes: u64,
+    /// Bytes per class, in a fixed order.
+    pub classes: Vec<(Class, u64)>,
+    /// Arena bytes that live at the same time at the worst moment.
+    pub arena_live_bytes: u64,
+    /// Who needs the arena, most bytes first.
+    pub arena_uses: Vec<ArenaUse>,
+}
+
+/// Arena bytes of one use at its worst moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArenaUse {
+    /// Name of the program; parts of a banded step and programs that differ in a setting are one.
+    pub name: String,
+    /// Pass at the worst moment; empty when the use needs no arena.
+    pub pass: &'static str,
+    /// Bytes live then.
+    pub bytes: u64,
+}
+
+/// The worst moment of each use, most bytes first. The arena is as large as the first.
+pub(super) fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
+    // Models are written to disk through the host-visible window.
+    let mut uses = vec![ArenaUse {
+        name: "export".to_owned(),
+        pass: "",
+        bytes: 0,
+    }];
+    for peak in &placed.arena_peaks {
+        let name = peak.program.split(',').next().unwrap_or_default();
+        let at = uses.iter().position(|u| u.name == name).unwrap_or_else(|| {
+            uses.push(ArenaUse {
+                name: name.to_owned(),
+                pass: "",
+                bytes: 0,
+            });
+            uses.len() - 1
+        });
+        if let Some(entry) = uses.get_mut(at).filter(|u| peak.bytes > u.bytes) {
+            entry.bytes = peak.bytes;
+            entry.pass = peak.command;
+        }
+    }
+    // Stable: of equal needs the program listed first owns the arena, the step before all others.
+    uses.rotate_left(1);
+    uses.sort_by_key(|u| std::cmp::Reverse(u.bytes));
+    uses
+}
