@@ -56,7 +56,7 @@ pub enum Format {
     Sog,
     /// Levels of detail in chunks of SOG, a folder.
     StreamedSog,
-    /// Levels of detail in GLB files with `KHR_gaussian_splatting`, a folder.
+    /// Levels of detail in GLB files with SPZ, a folder.
     Tiles,
 }
 
@@ -147,7 +147,7 @@ pub struct Delivered {
     /// SH degree of the file.
     pub sh_degree: u32,
     /// Steps that positions are rounded to and the median of the Gaussians' largest standard deviations, world units,
-    /// where the format rounds positions alike everywhere.
+    /// where the format rounds positions alike everywhere; of folders of tiles those of the leaf where they are worst.
     pub position_step: Option<[f64; 2]>,
     /// Gaussians of each level, finest first, where the format has levels.
     pub levels: Vec<u64>,
@@ -184,7 +184,7 @@ pub fn deliver(
         Format::Spz(version) => {
             morton::sort(&mut chosen);
             let bits = spz::fraction_bits(&chosen);
-            position_step = Some([0.5_f64.powi(bits as i32), f64::from(spz::median_scale(&chosen))]);
+            position_step = Some(spz::position_step(&chosen, bits));
             stop::write(path, asked, |file| spz::write(file, &chosen, version, bits, comments))?;
         }
         Format::Glb => {
@@ -196,7 +196,10 @@ pub fn deliver(
             sog::write(path, &chosen, comments)?;
         }
         Format::StreamedSog => levels = streamed::write(path, &mut Source::Model(&chosen), comments)?,
-        Format::Tiles => levels = tiles::write(path, &mut Source::Model(&chosen), comments)?,
+        Format::Tiles => {
+            let written = tiles::write(path, &mut Source::Model(&chosen), comments)?;
+            (levels, position_step) = (written.levels, Some(written.position_step));
+        }
     }
     Ok(Delivered {
         gaussians: chosen.len(),
@@ -220,14 +223,17 @@ pub fn deliver_levels(
 ) -> Result<Delivered, DeliveryError> {
     let (comments, sh_degree) = (parts.comments(), subset.sh_degree.unwrap_or(3).min(parts.sh_degree()));
     let mut source = Source::File(parts, *subset, stop);
-    let levels = match format {
-        Format::Tiles => tiles::write(path, &mut source, comments)?,
-        _ => streamed::write(path, &mut source, comments)?,
+    let (levels, position_step) = match format {
+        Format::Tiles => {
+            let written = tiles::write(path, &mut source, comments)?;
+            (written.levels, Some(written.position_step))
+        }
+        _ => (streamed::write(path, &mut source, comments)?, None),
     };
     Ok(Delivered {
         gaussians: levels.first().map_or(0, |&count| count as usize),
         sh_degree,
-        position_step: None,
+        position_step,
         levels,
     })
 }

@@ -23,6 +23,7 @@ mod spz;
 mod stop;
 mod streamed;
 mod summary;
+mod tile;
 mod tiles;
 
 pub use chosen::Chosen;
