@@ -12,10 +12,9 @@ use kiln_sog::Splats;
 use serde_json::{Value, json};
 
 use super::super::PlyComments;
-use super::SpzVersion;
 use super::glb::{EXTENSION, FLOAT, SPZ_EXTENSION, UNSIGNED_BYTE, ends, extras, padded, write_head};
 use super::quantize::bounds;
-use super::spz::{self, steps_of};
+use super::spz::{self, SpzVersion, steps_of};
 
 /// The extensions that a tile needs.
 pub(super) const EXTENSIONS: [&str; 2] = [EXTENSION, SPZ_EXTENSION];

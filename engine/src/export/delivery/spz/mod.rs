@@ -6,6 +6,7 @@
 //! attribute. Axes are those of the format (y up, z backward).
 
 mod pack;
+mod version;
 
 use std::io::{self, Seek as _, SeekFrom, Write};
 
@@ -13,11 +14,11 @@ use flate2::{Compression, write::GzEncoder};
 use kiln_sog::Splats;
 
 use super::super::{PlyComments, RenderMode};
-use super::SpzVersion;
 use super::quantize::bounds;
 use super::stop::File;
 pub(super) use pack::steps_of;
 use pack::{Packed, Part};
+pub use version::SpzVersion;
 
 /// `NGSP`
 const MAGIC: u32 = 0x5053_474e;

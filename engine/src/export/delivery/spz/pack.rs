@@ -4,8 +4,9 @@ use std::io::{self, Read};
 
 use kiln_sog::Splats;
 
+use super::super::axes;
 use super::super::quantize::{byte, smallest_three};
-use super::super::{SpzVersion, axes};
+use super::version::SpzVersion;
 use crate::gaussians::layout::sh_coefficients;
 
 /// What a colour coefficient is multiplied with: a byte then spans coefficients from -3.33 to 3.33.
