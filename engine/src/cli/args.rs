@@ -111,7 +111,7 @@ pub enum FormatName {
     Sog,
     /// Levels of detail in chunks of SOG, a folder that viewers stream
     StreamedSog,
-    /// 3D Tiles 1.1, levels of detail in GLB files, a folder
+    /// 3D Tiles 1.1, levels of detail in GLB files with SPZ, a folder
     #[value(name = "3d-tiles")]
     Tiles,
 }

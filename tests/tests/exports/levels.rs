@@ -5,17 +5,21 @@ use std::fs;
 use std::path::Path;
 
 use kiln::export::{
-    Chosen, DeliveryError, Format, PlyFlavor, PlyParts, Stop, deliver, deliver_levels, read_model, read_ply, write_ply,
+    Chosen, DeliveryError, Format, PlyFlavor, PlyParts, Stop, deliver, deliver_levels, read_ply, write_ply,
 };
 use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::model::{MIP, random};
+use crate::model::{MIP, Splat, random};
+use crate::tiles;
 
 /// Three leaves and more.
 const COUNT: usize = 40_000;
+/// Binary digits and steps of positions in its tiles.
+const BITS: u32 = 12;
+const STEP: f64 = 1.0 / 4096.0;
 
 /// A file of a model, and the model as it is read again.
 fn file(scratch: &Scratch, count: usize, degree: u32) -> (std::path::PathBuf, Gaussians) {
@@ -81,7 +85,7 @@ fn parts_give_the_same_folder() {
 }
 
 /// What a tile holds, checked against its children: boxes lie in boxes, errors fall, counts halve.
-fn checked(tile: &Value, folder: &Path, leaves: &mut Vec<[f32; 3]>) -> usize {
+fn checked(tile: &Value, folder: &Path, leaves: &mut Vec<[f64; 3]>) -> usize {
     let numbers = |value: &Value| -> Vec<f64> {
         value
             .as_array()
@@ -96,20 +100,21 @@ fn checked(tile: &Value, folder: &Path, leaves: &mut Vec<[f32; 3]>) -> usize {
         [0, 1, 2].map(|axis| [b[axis] - b[3 + 4 * axis], b[axis] + b[3 + 4 * axis]])
     };
     let uri = tile["content"]["uri"].as_str().expect("a name");
-    let model = read_model(&folder.join(uri)).expect("a model").0;
+    let (_, header, splats) = tiles::read(&folder.join(uri));
+    assert_eq!(header.fraction_bits, BITS);
     let own = corners(tile);
-    for mean in &model.means {
+    for Splat { mean, .. } in &splats {
         // the scene's y is down, that of tiles is up and called z
-        let place = [mean[0], mean[2], -mean[1]].map(f64::from);
-        let inside = (0..3).all(|axis| own[axis][0] - 1e-5 <= place[axis] && place[axis] <= own[axis][1] + 1e-5);
+        let place = [mean[0], mean[2], -mean[1]];
+        let inside = (0..3).all(|axis| own[axis][0] - STEP <= place[axis] && place[axis] <= own[axis][1] + STEP);
         assert!(inside, "{place:?} {own:?}");
     }
     assert_eq!(tile["refine"], "REPLACE");
     let error = tile["geometricError"].as_f64().expect("a number");
     let Some(children) = tile.get("children") else {
         assert_eq!(error, 0.0);
-        leaves.extend(&model.means);
-        return model.len();
+        leaves.extend(splats.iter().map(|splat| splat.mean));
+        return splats.len();
     };
     let mut below = 0;
     for child in children.as_array().expect("tiles") {
@@ -118,8 +123,8 @@ fn checked(tile: &Value, folder: &Path, leaves: &mut Vec<[f32; 3]>) -> usize {
         assert!(child["geometricError"].as_f64().expect("a number") <= error && error > 0.0);
         below += checked(child, folder, leaves);
     }
-    assert!(model.len().abs_diff(below / 2) <= 4, "{} for {below}", model.len());
-    model.len()
+    assert!(splats.len().abs_diff(below / 2) <= 4, "{} for {below}", splats.len());
+    splats.len()
 }
 
 #[test]
@@ -135,9 +140,14 @@ fn tiles_replace_each_other() {
         let text = fs::read(folder.join("tileset.json")).expect("a file");
         let tileset: Value = serde_json::from_slice(&text).expect("JSON");
         assert_eq!(tileset["asset"]["version"], "1.1");
+        assert_eq!(tileset["extensionsRequired"], json!(["3DTILES_content_gltf"]));
+        let names = json!(["KHR_gaussian_splatting", "KHR_gaussian_splatting_compression_spz_2"]);
+        let content = json!({ "extensionsUsed": names, "extensionsRequired": names });
+        assert_eq!(tileset["extensions"]["3DTILES_content_gltf"], content);
         let mut found = Vec::new();
         checked(&tileset["root"], &folder, &mut found);
-        let mut wanted = model.means;
+        let rounded = |value: f32| (f64::from(value) / STEP).round() * STEP;
+        let mut wanted: Vec<[f64; 3]> = model.means.iter().map(|mean| mean.map(rounded)).collect();
         for means in [&mut found, &mut wanted] {
             means.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
         }

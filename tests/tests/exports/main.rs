@@ -13,6 +13,7 @@ mod splat_transform;
 mod spz;
 mod spz_reader;
 mod stopped;
+mod tiles;
 mod training;
 
 // The viewer is made for browsers and shares only the parser of PLY headers with the engine; these are its parts that

@@ -2,7 +2,7 @@
 
 use super::super::{Fused, fuse};
 use super::contribution::strongest;
-use super::{DeliveryError, Stop};
+use super::{DeliveryError, Stop, quantize};
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
 use crate::math::sigmoid;
@@ -93,14 +93,7 @@ impl<'a> Chosen<'a> {
 
     /// Smallest and largest coordinates of the centres.
     pub(super) fn bounds(&self) -> [[f32; 3]; 2] {
-        let mut bounds = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
-        for index in 0..self.len() {
-            for (axis, value) in self.mean(index).into_iter().enumerate() {
-                bounds[0][axis] = bounds[0][axis].min(value);
-                bounds[1][axis] = bounds[1][axis].max(value);
-            }
-        }
-        bounds
+        quantize::bounds(self)
     }
 
     fn number(&self, index: usize) -> usize {

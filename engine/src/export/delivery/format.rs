@@ -2,44 +2,10 @@
 
 use std::path::Path;
 
-use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, spz, stop, streamed, tiles};
+use super::spz::{self, SpzVersion};
+use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, stop, streamed, tiles};
 use crate::export::{PlyComments, PlyParts, Stop};
 use crate::plugins::{Exporter, Subset};
-
-/// Versions of SPZ that are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SpzVersion {
-    /// One gzip stream, rotations in three bytes: for readers from before 2025.
-    V2,
-    /// One gzip stream, rotations in four bytes.
-    #[default]
-    V3,
-    /// A zstd frame for each attribute.
-    V4,
-}
-
-impl SpzVersion {
-    /// The number in the file.
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        match self {
-            Self::V2 => 2,
-            Self::V3 => 3,
-            Self::V4 => 4,
-        }
-    }
-
-    /// The version of a number.
-    #[must_use]
-    pub const fn of(number: u32) -> Option<Self> {
-        match number {
-            2 => Some(Self::V2),
-            3 => Some(Self::V3),
-            4 => Some(Self::V4),
-            _ => None,
-        }
-    }
-}
 
 /// A format that models are handed out in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +22,7 @@ pub enum Format {
     Sog,
     /// Levels of detail in chunks of SOG, a folder.
     StreamedSog,
-    /// Levels of detail in GLB files with `KHR_gaussian_splatting`, a folder.
+    /// Levels of detail in GLB files with SPZ, a folder.
     Tiles,
 }
 
@@ -147,7 +113,7 @@ pub struct Delivered {
     /// SH degree of the file.
     pub sh_degree: u32,
     /// Steps that positions are rounded to and the median of the Gaussians' largest standard deviations, world units,
-    /// where the format rounds positions alike everywhere.
+    /// where the format rounds positions alike everywhere; of folders of tiles those of the leaf where they are worst.
     pub position_step: Option<[f64; 2]>,
     /// Gaussians of each level, finest first, where the format has levels.
     pub levels: Vec<u64>,
@@ -184,7 +150,7 @@ pub fn deliver(
         Format::Spz(version) => {
             morton::sort(&mut chosen);
             let bits = spz::fraction_bits(&chosen);
-            position_step = Some([0.5_f64.powi(bits as i32), f64::from(spz::median_scale(&chosen))]);
+            position_step = Some(spz::position_step(&chosen, bits));
             stop::write(path, asked, |file| spz::write(file, &chosen, version, bits, comments))?;
         }
         Format::Glb => {
@@ -196,7 +162,10 @@ pub fn deliver(
             sog::write(path, &chosen, comments)?;
         }
         Format::StreamedSog => levels = streamed::write(path, &mut Source::Model(&chosen), comments)?,
-        Format::Tiles => levels = tiles::write(path, &mut Source::Model(&chosen), comments)?,
+        Format::Tiles => {
+            let written = tiles::write(path, &mut Source::Model(&chosen), comments)?;
+            (levels, position_step) = (written.levels, Some(written.position_step));
+        }
     }
     Ok(Delivered {
         gaussians: chosen.len(),
@@ -220,14 +189,17 @@ pub fn deliver_levels(
 ) -> Result<Delivered, DeliveryError> {
     let (comments, sh_degree) = (parts.comments(), subset.sh_degree.unwrap_or(3).min(parts.sh_degree()));
     let mut source = Source::File(parts, *subset, stop);
-    let levels = match format {
-        Format::Tiles => tiles::write(path, &mut source, comments)?,
-        _ => streamed::write(path, &mut source, comments)?,
+    let (levels, position_step) = match format {
+        Format::Tiles => {
+            let written = tiles::write(path, &mut source, comments)?;
+            (written.levels, Some(written.position_step))
+        }
+        _ => (streamed::write(path, &mut source, comments)?, None),
     };
     Ok(Delivered {
         gaussians: levels.first().map_or(0, |&count| count as usize),
         sh_degree,
-        position_step: None,
+        position_step,
         levels,
     })
 }

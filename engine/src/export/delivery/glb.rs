@@ -11,14 +11,16 @@ use std::path::Path;
 use kiln_sog::Splats;
 use serde_json::{Value, json};
 
-use super::super::{ExportError, PlyComments};
-use super::quantize::byte;
+use super::super::PlyComments;
+use super::quantize::{bounds, byte};
 use super::stop::File;
 use super::{DeliveryError, axes};
 use crate::twins::sh::SH_C0;
 
 /// The extension.
 pub(super) const EXTENSION: &str = "KHR_gaussian_splatting";
+/// The extension inside of it for Gaussians in SPZ.
+pub(super) const SPZ_EXTENSION: &str = "KHR_gaussian_splatting_compression_spz_2";
 /// Most bytes of a document that are read.
 pub(super) const MAX_JSON_BYTES: u64 = 16 << 20;
 const MAGIC: u32 = 0x4654_6c67;
@@ -119,8 +121,7 @@ fn binary_bytes(splats: &dyn Splats) -> u64 {
 
 /// The text of the file, padded as it is written.
 pub(super) fn document(path: &Path, splats: &dyn Splats, comments: PlyComments) -> Result<Vec<u8>, DeliveryError> {
-    let mut text = gltf(splats, comments).to_string().into_bytes();
-    text.resize(text.len().next_multiple_of(4), b' ');
+    let text = padded(&gltf(splats, comments));
     // Two headers of chunks and that of the file.
     let bytes = 28 + text.len() as u64 + binary_bytes(splats);
     match u32::try_from(bytes) {
@@ -135,21 +136,20 @@ pub(super) fn document(path: &Path, splats: &dyn Splats, comments: PlyComments) 
 
 /// Writes the file with the text of [`document`].
 pub(super) fn write(file: &mut File<'_>, splats: &dyn Splats, text: &[u8]) -> io::Result<()> {
-    file.reserve(28 + text.len() as u64 + binary_bytes(splats))?;
-    write_to(file, splats, text)
-}
-
-/// The bytes of a file.
-pub(super) fn bytes(path: &Path, splats: &dyn Splats, comments: PlyComments) -> Result<Vec<u8>, DeliveryError> {
-    let text = document(path, splats, comments)?;
-    let mut bytes = Vec::with_capacity(28 + text.len() + binary_bytes(splats) as usize);
-    write_to(&mut bytes, splats, &text).map_err(|e| ExportError::new(path, e))?;
-    Ok(bytes)
-}
-
-fn write_to(file: &mut impl Write, splats: &dyn Splats, text: &[u8]) -> io::Result<()> {
     let binary = binary_bytes(splats);
-    // `document` made sure that all of them fit.
+    file.reserve(28 + text.len() as u64 + binary)?;
+    write_head(file, text, binary)?;
+    for attribute in Attribute::all(splats.sh_degree()) {
+        for index in 0..splats.len() {
+            attribute.write(splats, index, file)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes what comes before the bytes of the binary chunk: headers, and the text, which is padded to four bytes.
+pub(super) fn write_head(file: &mut impl Write, text: &[u8], binary: u64) -> io::Result<()> {
+    // whoever calls made sure that all of them fit
     let word = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let total = 28 + text.len() as u64 + binary;
     for value in [MAGIC, 2, word(total), word(text.len() as u64), JSON_CHUNK] {
@@ -159,24 +159,36 @@ fn write_to(file: &mut impl Write, splats: &dyn Splats, text: &[u8]) -> io::Resu
     for value in [word(binary), BINARY_CHUNK] {
         file.write_all(&value.to_le_bytes())?;
     }
-    for attribute in Attribute::all(splats.sh_degree()) {
-        for index in 0..splats.len() {
-            attribute.write(splats, index, file)?;
-        }
-    }
     Ok(())
 }
 
-/// Smallest and largest coordinates of the centres.
-fn bounds(splats: &dyn Splats) -> [[f32; 3]; 2] {
-    let mut bounds = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
-    for index in 0..splats.len() {
-        for (axis, value) in splats.mean(index).into_iter().enumerate() {
-            bounds[0][axis] = bounds[0][axis].min(value);
-            bounds[1][axis] = bounds[1][axis].max(value);
-        }
+/// The text of a document, padded as it is written.
+pub(super) fn padded(document: &Value) -> Vec<u8> {
+    let mut text = document.to_string().into_bytes();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    text
+}
+
+/// Smallest and largest position of a box in the scene's axes.
+pub(super) fn ends(bounds: [[f32; 3]; 2]) -> [[f32; 3]; 2] {
+    let [low, high] = bounds.map(axes::point);
+    // The turn swaps the ends of two axes.
+    [[low[0], high[1], high[2]], [high[0], low[1], low[2]]]
+}
+
+/// What the mesh says of the Gaussians in Kiln's own words.
+pub(super) fn extras(comments: PlyComments) -> serde_json::Map<String, Value> {
+    let mut extras = serde_json::Map::new();
+    if let Some(mode) = comments.render_mode {
+        extras.insert("renderMode".to_owned(), mode.name().into());
     }
-    bounds
+    if let Some(size) = comments.kernel_size {
+        extras.insert("kernelSize".to_owned(), size.into());
+    }
+    if let Some(iteration) = comments.iteration {
+        extras.insert("iteration".to_owned(), iteration.into());
+    }
+    extras
 }
 
 fn gltf(splats: &dyn Splats, comments: PlyComments) -> Value {
@@ -196,23 +208,12 @@ fn gltf(splats: &dyn Splats, comments: PlyComments) -> Value {
             accessor["normalized"] = true.into();
         }
         if let Attribute::Position = attribute {
-            let [low, high] = bounds(splats).map(axes::point);
-            // The turn swaps the ends of two axes.
-            accessor["min"] = json!([low[0], high[1], high[2]]);
-            accessor["max"] = json!([high[0], low[1], low[2]]);
+            let [low, high] = ends(bounds(splats));
+            accessor["min"] = json!(low);
+            accessor["max"] = json!(high);
         }
         accessors.push(accessor);
         offset += bytes;
-    }
-    let mut extras = serde_json::Map::new();
-    if let Some(mode) = comments.render_mode {
-        extras.insert("renderMode".to_owned(), mode.name().into());
-    }
-    if let Some(size) = comments.kernel_size {
-        extras.insert("kernelSize".to_owned(), size.into());
-    }
-    if let Some(iteration) = comments.iteration {
-        extras.insert("iteration".to_owned(), iteration.into());
     }
     json!({
         "asset": { "version": "2.0", "generator": "kiln" },
@@ -228,7 +229,7 @@ fn gltf(splats: &dyn Splats, comments: PlyComments) -> Value {
                     "KHR_gaussian_splatting": { "kernel": "ellipse", "colorSpace": "srgb_rec709_display" },
                 },
             }],
-            "extras": extras,
+            "extras": extras(comments),
         }],
         "buffers": [{ "byteLength": offset }],
         "bufferViews": views,

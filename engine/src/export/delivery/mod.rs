@@ -23,11 +23,13 @@ mod spz;
 mod stop;
 mod streamed;
 mod summary;
+mod tile;
 mod tiles;
 
 pub use chosen::Chosen;
 pub use error::DeliveryError;
-pub use format::{Delivered, Format, SpzVersion, deliver, deliver_levels};
+pub use format::{Delivered, Format, deliver, deliver_levels};
 pub use read::{check_model, read_model};
+pub use spz::SpzVersion;
 pub use stop::Stop;
 pub use summary::{FileError, FileSummary, summarize_file};

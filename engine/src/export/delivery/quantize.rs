@@ -1,4 +1,18 @@
-//! Numbers in few bits.
+//! Numbers in few bits, and what centres span.
+
+use kiln_sog::Splats;
+
+/// Smallest and largest coordinates of the centres.
+pub(super) fn bounds(splats: &dyn Splats) -> [[f32; 3]; 2] {
+    let mut bounds = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
+    for index in 0..splats.len() {
+        for (axis, value) in splats.mean(index).into_iter().enumerate() {
+            bounds[0][axis] = bounds[0][axis].min(value);
+            bounds[1][axis] = bounds[1][axis].max(value);
+        }
+    }
+    bounds
+}
 
 /// `share` (0 to 1) of the largest number of `bits` bits, rounded; what lies outside becomes an end, NaN becomes 0.
 pub(super) fn unorm(share: f64, bits: u32) -> u32 {

@@ -10,7 +10,7 @@ use flate2::read::GzDecoder;
 use kiln_sog::{Archive, META, Meta};
 use serde_json::Value;
 
-use super::glb::{EXTENSION, MAX_JSON_BYTES};
+use super::glb::{EXTENSION, MAX_JSON_BYTES, SPZ_EXTENSION};
 
 /// Most bytes of a PLY header that are read.
 const MAX_PLY_BYTES: u64 = 1 << 16;
@@ -241,8 +241,12 @@ fn glb(mut file: File, start: &[u8], bytes: u64) -> Result<FileSummary, String> 
         let name = format!("{EXTENSION}:SH_DEGREE_{degree}_COEF_0");
         primitive["attributes"].get(name).is_some()
     };
+    let packed = &primitive["extensions"][EXTENSION]["extensions"][SPZ_EXTENSION];
     Ok(FileSummary {
-        format: "GLB with KHR_gaussian_splatting",
+        format: match packed.is_null() {
+            true => "GLB with KHR_gaussian_splatting",
+            false => "GLB with KHR_gaussian_splatting in SPZ",
+        },
         version: None,
         bytes,
         gaussians,

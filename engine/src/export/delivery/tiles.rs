@@ -1,4 +1,4 @@
-//! 3D Tiles 1.1: `tileset.json` over a tree of GLB files with `KHR_gaussian_splatting`.
+//! 3D Tiles 1.1: `tileset.json` over a tree of GLB files with Gaussians in SPZ.
 //!
 //! A tile is a part of the tree of leaves, at the level that leaves it with about as many Gaussians as a leaf has; its two
 //! halves replace it (`REPLACE`) with a level more, down to the leaves with the model itself. Boxes are in the axes of tiles, z
@@ -11,9 +11,9 @@ use kiln_sog::{Error, Splats as _};
 use serde_json::{Value, json};
 
 use super::super::PlyComments;
-use super::glb::EXTENSION;
 use super::source::Source;
-use super::{DeliveryError, folder, glb};
+use super::tile::{self, EXTENSIONS};
+use super::{DeliveryError, folder};
 
 /// Name of the file that describes the tree.
 pub(super) const INDEX: &str = "tileset.json";
@@ -37,10 +37,20 @@ struct Tile {
     uri: String,
     bounds: [[f32; 3]; 2],
     error: f64,
+    /// Step of its positions, and how large half of its Gaussians are at least.
+    position_step: [f64; 2],
 }
 
-/// Writes the folder, and gives the Gaussians of each level, finest first.
-pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments) -> Result<Vec<u64>, DeliveryError> {
+/// What was written.
+pub(super) struct Written {
+    /// Gaussians of each level, finest first.
+    pub(super) levels: Vec<u64>,
+    /// Step of positions and size of Gaussians in the leaf where the step is largest for them.
+    pub(super) position_step: [f64; 2],
+}
+
+/// Writes the folder.
+pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments) -> Result<Written, DeliveryError> {
     let tree = source.tree()?;
     let stop = source.stop();
     folder::write(path, stop, |files| {
@@ -59,14 +69,20 @@ pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments)
                 tile.content.append(&levels[tile.height]);
                 if tile.leaves.end == leaf + 1 {
                     tile.count = tile.content.len() as u64;
-                    finish(tile, path, comments, &mut files.borrow_mut())?;
+                    finish(tile, comments, &mut files.borrow_mut())?;
                 }
             }
             Ok(())
         })?;
         let text = serde_json::to_vec(&tileset(&mut tiles, root)).map_err(|e| Error::Io(e.into()))?;
         files.borrow_mut().put(INDEX, &text)?;
-        Ok((0..n_levels).map(|height| shown(&tiles, root, height)).collect())
+        let coarse = |tile: &Tile| tile.position_step[0] / tile.position_step[1];
+        let leaves = tiles.iter().filter(|tile| tile.halves.is_none());
+        let worst = leaves.max_by(|a, b| coarse(a).total_cmp(&coarse(b)));
+        Ok(Written {
+            levels: (0..n_levels).map(|height| shown(&tiles, root, height)).collect(),
+            position_step: worst.map_or([0.0; 2], |tile| tile.position_step),
+        })
     })
 }
 
@@ -97,12 +113,13 @@ fn add(node: &Node, sh_degree: u32, tiles: &mut Vec<Tile>) -> usize {
         count: 0,
         bounds: [[0.0; 3]; 2],
         error: 0.0,
+        position_step: [0.0; 2],
     });
     tiles.len() - 1
 }
 
 /// Writes a tile whose leaves have all come.
-fn finish(tile: &mut Tile, path: &Path, comments: PlyComments, files: &mut folder::Files<'_>) -> Result<(), Error> {
+fn finish(tile: &mut Tile, comments: PlyComments, files: &mut folder::Files<'_>) -> Result<(), Error> {
     let cloud = std::mem::take(&mut tile.content).in_morton_order();
     tile.bounds = cloud.bounds(REACH);
     if tile.halves.is_some() {
@@ -110,7 +127,8 @@ fn finish(tile: &mut Tile, path: &Path, comments: PlyComments, files: &mut folde
         let middle = sizes.len() / 2;
         tile.error = ERROR * *sizes.select_nth_unstable_by(middle, f64::total_cmp).1;
     }
-    let bytes = glb::bytes(&path.join(&tile.uri), &cloud, comments).map_err(|error| files.fail(error))?;
+    let (bytes, position_step) = tile::bytes(&cloud, comments).map_err(Error::Io)?;
+    tile.position_step = position_step;
     files.put(&tile.uri, &bytes)
 }
 
@@ -133,7 +151,9 @@ fn tileset(tiles: &mut [Tile], root: usize) -> Value {
     json!({
         "asset": { "version": "1.1", "generator": concat!("kiln ", env!("CARGO_PKG_VERSION")) },
         "extensionsUsed": ["3DTILES_content_gltf"],
-        "extensions": { "3DTILES_content_gltf": { "extensionsUsed": [EXTENSION] } },
+        "extensionsRequired": ["3DTILES_content_gltf"],
+        // where viewers look before they choose how to draw
+        "extensions": { "3DTILES_content_gltf": { "extensionsUsed": EXTENSIONS, "extensionsRequired": EXTENSIONS } },
         // what is missing when nothing is shown
         "geometricError": diagonal.sum::<f64>().sqrt(),
         "root": described(tiles, root),

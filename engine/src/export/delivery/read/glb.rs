@@ -1,16 +1,18 @@
 //! GLB with `KHR_gaussian_splatting`; [`super::super::glb`] says what is in it.
 //!
-//! All primitives with the extension are one model. Numbers may be floats or, as the extension allows, normalised integers.
+//! All primitives with the extension are one model. Numbers may be floats or, as the extension allows, normalised integers, or
+//! SPZ of versions 2 and 3, whose axes are then taken for those of the file.
 //! What cannot be a model of the engine is refused: other kernels, linear colours, and splats that a node moves, because a
 //! turned splat has turned harmonics.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use serde_json::Value;
 
 use super::super::super::{PlyComments, PlyError, RenderMode};
 use super::super::axes;
-use super::super::glb::{BINARY_CHUNK, EXTENSION, FLOAT, JSON_CHUNK, MAX_JSON_BYTES, UNSIGNED_BYTE};
+use super::super::glb::{BINARY_CHUNK, EXTENSION, FLOAT, JSON_CHUNK, MAX_JSON_BYTES, SPZ_EXTENSION, UNSIGNED_BYTE};
+use super::spz;
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
 
@@ -74,14 +76,21 @@ pub(super) fn read(file: impl Read + Seek) -> Result<(Gaussians, PlyComments), P
         return Err(PlyError::Delivered(what));
     }
     let extras = &document["meshes"][*first]["extras"];
-    let comments = PlyComments {
+    let mut comments = PlyComments {
         render_mode: extras["renderMode"].as_str().and_then(RenderMode::of),
         kernel_size: extras["kernelSize"].as_f64().map(|size| size as f32),
         iteration: extras["iteration"].as_u64(),
     };
     let mut parts = Vec::new();
     for (primitive, _) in &splats {
-        parts.push(glb.part(&document, &primitive["attributes"])?);
+        let packed = &primitive["extensions"][EXTENSION]["extensions"][SPZ_EXTENSION];
+        if packed.is_null() {
+            parts.push(glb.part(&document, &primitive["attributes"])?);
+        } else {
+            let (part, said) = glb.packed(&document, packed)?;
+            comments.render_mode = comments.render_mode.or(said.render_mode);
+            parts.push(part);
+        }
     }
     Ok((joined(parts), comments))
 }
@@ -158,6 +167,20 @@ impl<F: Read + Seek> Glb<F> {
             (Some(document), Some(binary)) => Ok(Self { file, document, binary }),
             _ => Err(damaged("it has no document or no numbers")),
         }
+    }
+
+    /// The Gaussians of a primitive in SPZ, and what that says of how they are drawn.
+    fn packed(&mut self, document: &Value, extension: &Value) -> Result<(Gaussians, PlyComments), PlyError> {
+        let number = extension["bufferView"].as_u64().and_then(|at| usize::try_from(at).ok());
+        let view = number.and_then(|at| document["bufferViews"].get(at));
+        let view = view.ok_or_else(|| damaged("its SPZ is missing"))?;
+        let of = |key: &str| view[key].as_u64().unwrap_or(0);
+        let (first, length, (start, bytes)) = (of("byteOffset"), of("byteLength"), self.binary);
+        if of("buffer") != 0 || first.checked_add(length).is_none_or(|end| end > bytes) {
+            return Err(damaged("its SPZ leads out of the file"));
+        }
+        self.file.seek(SeekFrom::Start(start + first)).map_err(PlyError::Io)?;
+        spz::read_gzip(BufReader::new(self.file.by_ref().take(length)))
     }
 
     /// The Gaussians of a primitive.

@@ -2,8 +2,12 @@
 
 use std::io::{self, Read};
 
+use kiln_sog::Splats;
+
+use super::super::axes;
 use super::super::quantize::{byte, smallest_three};
-use super::super::{Chosen, SpzVersion, axes};
+use super::version::SpzVersion;
+use crate::gaussians::layout::sh_coefficients;
 
 /// What a colour coefficient is multiplied with: a byte then spans coefficients from -3.33 to 3.33.
 const COLOUR_SCALE: f64 = 0.15;
@@ -48,39 +52,37 @@ impl Part {
     }
 
     /// Bytes of all Gaussians.
-    pub(super) fn bytes(self, chosen: &Chosen<'_>) -> u64 {
+    pub(super) fn bytes(self, splats: &dyn Splats) -> u64 {
         let each = match self {
             Self::Positions => 9,
             Self::Opacities => 1,
             Self::Colours | Self::Scales | Self::ShortRotations => 3,
             Self::Rotations => 4,
-            Self::Harmonics => 3 * chosen.rest_coefficients(),
+            Self::Harmonics => 3 * (sh_coefficients(splats.sh_degree()) - 1),
         };
-        (each * chosen.len()) as u64
+        (each * splats.len()) as u64
     }
 
-    fn append(self, chosen: &Chosen<'_>, index: usize, fraction_bits: u32, out: &mut Vec<u8>) {
+    fn append(self, splats: &dyn Splats, index: usize, fraction_bits: u32, out: &mut Vec<u8>) {
         match self {
             Self::Positions => {
-                let steps = f64::from(1_u32 << fraction_bits);
-                for value in axes::point(chosen.mean(index)) {
-                    let fixed = (f64::from(value) * steps).round().clamp(-8_388_608.0, 8_388_607.0) as i32;
-                    out.extend(&fixed.to_le_bytes()[..3]);
+                for value in axes::point(splats.mean(index)) {
+                    out.extend(&steps_of(value, fraction_bits).to_le_bytes()[..3]);
                 }
             }
-            Self::Opacities => out.push(byte(f64::from(chosen.opacity(index)) * 255.0)),
+            Self::Opacities => out.push(byte(f64::from(splats.opacity(index)) * 255.0)),
             Self::Colours => {
-                let colour = chosen.sh0(index);
+                let colour = splats.sh0(index);
                 out.extend(colour.map(|dc| byte((f64::from(dc) * COLOUR_SCALE + 0.5) * 255.0)));
             }
             Self::Scales => {
-                let log_scales = chosen.fused(index).log_scales;
+                let log_scales = splats.log_scales(index);
                 out.extend(log_scales.map(|log| byte((f64::from(log) + 10.0) * 16.0)));
             }
-            Self::ShortRotations => out.extend(short_rotation(axes::rotation(chosen.quat(index)))),
-            Self::Rotations => out.extend(rotation(axes::rotation(chosen.quat(index))).to_le_bytes()),
+            Self::ShortRotations => out.extend(short_rotation(axes::rotation(splats.quat(index)))),
+            Self::Rotations => out.extend(rotation(axes::rotation(splats.quat(index))).to_le_bytes()),
             Self::Harmonics => {
-                for (coefficient, rgb) in chosen.sh_rest(index).chunks_exact(3).enumerate() {
+                for (coefficient, rgb) in splats.rest(index).chunks_exact(3).enumerate() {
                     let steps = if coefficient < SH1_COEFFICIENTS {
                         SH1_STEPS
                     } else {
@@ -92,6 +94,12 @@ impl Part {
             }
         }
     }
+}
+
+/// A coordinate in steps, in 24 bits.
+pub(in super::super) fn steps_of(value: f32, fraction_bits: u32) -> i32 {
+    let steps = f64::from(value) * f64::from(1_u32 << fraction_bits);
+    steps.round().clamp(-8_388_608.0, 8_388_607.0) as i32
 }
 
 /// The place of the largest component of (x, y, z, w), and sign and nine bits of size of each of the others.
@@ -117,7 +125,7 @@ fn harmonic(value: f32, steps: u32) -> u8 {
 
 /// Reads the bytes of an attribute.
 pub(super) struct Packed<'a> {
-    chosen: &'a Chosen<'a>,
+    splats: &'a dyn Splats,
     part: Part,
     fraction_bits: u32,
     next: usize,
@@ -126,9 +134,9 @@ pub(super) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    pub(super) fn new(chosen: &'a Chosen<'a>, part: Part, fraction_bits: u32) -> Self {
+    pub(super) fn new(splats: &'a dyn Splats, part: Part, fraction_bits: u32) -> Self {
         Self {
-            chosen,
+            splats,
             part,
             fraction_bits,
             next: 0,
@@ -143,9 +151,9 @@ impl Read for Packed<'_> {
         if self.taken == self.block.len() {
             self.block.clear();
             self.taken = 0;
-            while self.block.len() < BLOCK && self.next < self.chosen.len() {
+            while self.block.len() < BLOCK && self.next < self.splats.len() {
                 self.part
-                    .append(self.chosen, self.next, self.fraction_bits, &mut self.block);
+                    .append(self.splats, self.next, self.fraction_bits, &mut self.block);
                 self.next += 1;
             }
         }
