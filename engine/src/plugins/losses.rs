@@ -195,8 +195,8 @@ pub struct NormalMapOptions {
 impl Default for NormalMapOptions {
     fn default() -> Self {
         Self {
-            weight: 0.05,
-            weight_end: 0.005,
+            weight: 0.5,
+            weight_end: 0.05,
             from: 500,
         }
     }
