@@ -99,17 +99,21 @@ pub fn read_files(meta: &[u8], file: &mut Get<'_>) -> Result<Model, Error> {
 /// The same of files that take `most_bytes` on the disk, or fewer.
 fn read(meta: &[u8], most_bytes: u64, file: &mut Get<'_>) -> Result<Model, Error> {
     let meta = Meta::parse(meta)?;
-    let mut files = BTreeMap::new();
+    let room = |bytes: u64| FREE_BYTES.saturating_add(MOST_GROWTH.saturating_mul(bytes));
+    let (mut files, mut held) = (BTreeMap::new(), 0_u64);
     for name in meta.images() {
-        files.insert(name, file(name)?);
+        let file = file(name)?;
+        held += file.len() as u64;
+        if held > room(most_bytes) {
+            return Err(Error::damaged(format!(
+                "{name} and the files before it unpack to {held} bytes, from {most_bytes}"
+            )));
+        }
+        files.insert(name, file);
     }
-    let bytes = files
-        .values()
-        .map(|file| file.len() as u64)
-        .sum::<u64>()
-        .min(most_bytes);
+    let bytes = held.min(most_bytes);
     let memory = meta.count * (4 * (13 + rest_values(meta.sh_degree()) as u64) + 1);
-    if memory > FREE_BYTES.saturating_add(MOST_GROWTH.saturating_mul(bytes)) {
+    if memory > room(bytes) {
         return Err(Error::damaged(format!(
             "it announces {} Gaussians, which take {} MB of memory, in {bytes} bytes, which cannot hold so many",
             meta.count,

@@ -59,9 +59,9 @@ pub enum Exit {
     Unsaved = 71,
     /// The device was lost twice.
     DeviceLost = 70,
-    /// Interrupted; what was reached is saved.
+    /// Interrupted; what training reached is saved, other output is not there.
     Interrupted = 130,
-    /// Asked to terminate; what was reached is saved.
+    /// Asked to terminate; what training reached is saved, other output is not there.
     Terminated = 143,
 }
 

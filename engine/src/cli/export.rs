@@ -41,10 +41,9 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         return Err(boxed(UsageError::OverTheModel { shown }));
     }
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
-    interrupt.set_heard(true);
     let stop = || interrupt.signal().is_some();
     let (delivered, all) = match (
-        delivered(model_path, &output, request, Stop::new(&stop)),
+        delivered(model_path, &output, request, (&interrupt, Stop::new(&stop))),
         interrupt.signal(),
     ) {
         (Ok(delivered), _) => delivered,
@@ -71,9 +70,14 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         }
     }
     if let (true, Some([step, typical])) = (delivered.is_coarse(), delivered.position_step) {
+        let part = if request.format == Format::Tiles {
+            "in a part of it "
+        } else {
+            ""
+        };
         let _ = writeln!(
             messages,
-            "warning: positions are rounded to {step} and half of the Gaussians are smaller than {typical:.2e}, because \
+            "warning: {part}positions are rounded to {step} and half of the Gaussians are smaller than {typical:.2e}, because \
              some lie far away; `--crop` leaves those out"
         );
     }
@@ -85,7 +89,7 @@ fn delivered(
     model: &Path,
     output: &Path,
     request: &Export,
-    stop: Stop<'_>,
+    (interrupt, stop): (&Interrupt, Stop<'_>),
 ) -> Result<(Delivered, usize), Box<dyn Failure>> {
     let (format, subset) = (request.format, &request.subset);
     // the strongest are known only when all have been seen, and other files than PLY are not read in parts
@@ -93,10 +97,13 @@ fn delivered(
         && subset.max_splats.is_none()
         && let Ok(mut parts) = PlyParts::open(model)
     {
+        interrupt.set_heard(true);
         let delivered = deliver_levels(output, &mut parts, subset, format, stop).map_err(boxed)?;
         return Ok((delivered, parts.len()));
     }
     let (model, comments) = read_model(model).map_err(|e| boxed(RunError::from(e)))?;
+    // Reading asks nobody; until here a signal ends the program at once, and nothing is there yet.
+    interrupt.set_heard(true);
     let chosen = Chosen::new(&model, subset).map_err(boxed)?.until(stop);
     let delivered = deliver(output, chosen, format, comments).map_err(boxed)?;
     Ok((delivered, model.len()))

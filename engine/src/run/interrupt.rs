@@ -141,10 +141,7 @@ fn for_each_signal(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<
 /// Ends the process without waiting for anything, not even for what the driver would do at an orderly end.
 fn end_at_once() -> ! {
     // There is nowhere left to say that this failed.
-    let _ = writeln!(
-        io::stderr(),
-        "\nended at once; nothing was saved since the last checkpoint"
-    );
+    let _ = writeln!(io::stderr(), "\nended at once; what was not saved yet is lost");
     signal_hook::low_level::exit(i32::from(UNSAVED))
 }
 

@@ -49,12 +49,13 @@ impl CommonMotion {
                 let position = camera.position();
                 std::array::from_fn(|axis| position[axis] + scene.extent * camera.rotation[2][axis])
             };
-            points = cameras.iter().map(before).collect();
+            let every = cameras.len().div_ceil(POINTS).max(1);
+            points = cameras.iter().step_by(every).map(before).collect();
         }
-        Self::new(&cameras, &points, scene.extent)
+        Self::new(&cameras, &points, scene.extent, scene.near_z())
     }
 
-    fn new(cameras: &[&Camera], points: &[[f32; 3]], extent: f32) -> Self {
+    fn new(cameras: &[&Camera], points: &[[f32; 3]], extent: f32, near_z: f32) -> Self {
         let unit = f64::from(extent).max(f64::MIN_POSITIVE).recip();
         let positions: Vec<Vec3<f64>> = cameras
             .iter()
@@ -65,7 +66,7 @@ impl CommonMotion {
         let mut normal = [[0.0; MOTION]; MOTION];
         let answers = cameras.iter().zip(&positions).map(|(camera, position)| {
             let motion = by_motion(camera, sub(*position, mean));
-            let seen = seen(camera, points, unit);
+            let seen = seen(camera, points, unit, near_z);
             let side: [Row<VALUES>; MOTION] = std::array::from_fn(|m| {
                 std::array::from_fn(|to| (0..VALUES).map(|from| motion[from][m] * seen[from][to]).sum())
             });
@@ -115,10 +116,12 @@ fn by_motion(camera: &Camera, offset: Vec3<f64>) -> [Row<MOTION>; VALUES] {
     std::array::from_fn(|value| std::array::from_fn(|k| columns[k].as_flattened()[value]))
 }
 
-/// Sum over the points that a camera sees of the squares of where they are seen, in focal lengths, by its correction.
-fn seen(camera: &Camera, points: &[[f32; 3]], unit: f64) -> [Row<VALUES>; VALUES] {
+/// Sum over the points that a camera sees of the squares of where they are seen, in focal lengths, by its correction. What lies before
+/// the near plane is not drawn and does not count: points may lie in the cameras themselves, and one would outweigh all others.
+fn seen(camera: &Camera, points: &[[f32; 3]], unit: f64, near_z: f32) -> [Row<VALUES>; VALUES] {
     let mut sum = [[0.0; VALUES]; VALUES];
-    for [column, row, depth] in points.iter().filter_map(|point| camera.sees(*point)) {
+    let seen = points.iter().filter_map(|point| camera.sees(*point));
+    for [column, row, depth] in seen.filter(|[.., depth]| *depth >= near_z) {
         let [x, y] = [(column - camera.cx) / camera.fx, (row - camera.cy) / camera.fy].map(f64::from);
         let near = (f64::from(depth) * unit).recip();
         // A turn w moves the point by w x (x, y, 1) depths, a shift s by s.
@@ -141,7 +144,7 @@ fn seen(camera: &Camera, points: &[[f32; 3]], unit: f64) -> [Row<VALUES>; VALUES
 fn inverse(mut normal: [Row<MOTION>; MOTION]) -> [Row<MOTION>; MOTION] {
     let mut inverse = [[0.0; MOTION]; MOTION];
     let trace: f64 = (0..MOTION).map(|k| normal[k][k]).sum();
-    if trace.is_nan() || trace <= 0.0 {
+    if !trace.is_finite() || trace <= 0.0 {
         return inverse;
     }
     for k in 0..MOTION {
@@ -177,6 +180,7 @@ mod tests {
     use crate::scene::SplitMix64;
 
     const EXTENT: f32 = 2.5;
+    const NEAR: f32 = 0.1;
 
     /// Points about the origin.
     fn points(random: &mut SplitMix64) -> Vec<[f32; 3]> {
@@ -228,7 +232,7 @@ mod tests {
     }
 
     fn of(cameras: &[Camera], points: &[[f32; 3]]) -> CommonMotion {
-        CommonMotion::new(&cameras.iter().collect::<Vec<_>>(), points, EXTENT)
+        CommonMotion::new(&cameras.iter().collect::<Vec<_>>(), points, EXTENT, NEAR)
     }
 
     /// Cameras that went along with the scene go back to where they were given, what else was found of them stays, and so do
@@ -273,7 +277,7 @@ mod tests {
         let seen_of = |words: &[f32]| -> f64 {
             let views = cameras.iter().zip(words.chunks_exact(WORDS));
             let of_view = |(camera, view): (&Camera, &[f32])| {
-                let square = seen(camera, &points, f64::from(EXTENT).recip());
+                let square = seen(camera, &points, f64::from(EXTENT).recip(), NEAR);
                 let value = |k: usize| f64::from(view[k]);
                 (0..VALUES)
                     .map(|i| (0..VALUES).map(|j| value(i) * square[i][j] * value(j)).sum::<f64>())
@@ -285,6 +289,22 @@ mod tests {
         of(&cameras, &points).remove(&mut words);
         let after = seen_of(&words);
         assert!(after < 0.1 * before, "{before} {after}");
+    }
+
+    /// A point right before one camera, which the picture does not show, does not outvote what all others see.
+    #[test]
+    fn points_in_cameras_do_not_count() {
+        let mut random = SplitMix64::new(6);
+        let (mut points, cameras) = (points(&mut random), cameras(40, &mut random));
+        let before: Vec<f32> = (0..WORDS * 40).map(|_| 0.01 * (random.next_f32() - 0.5)).collect();
+        let [mut wanted, mut found] = [before.clone(), before];
+        of(&cameras, &points).remove(&mut wanted);
+        let position = cameras[0].position();
+        points.push(std::array::from_fn(|axis| {
+            position[axis] + 1e-4 * cameras[0].rotation[2][axis]
+        }));
+        of(&cameras, &points).remove(&mut found);
+        assert_eq!(found, wanted);
     }
 
     /// No camera, one, several at one place, none that sees a point: numbers all the same.

@@ -152,7 +152,7 @@ pub struct Trainer {
     pub(super) left_out_in_a_row: BTreeMap<u32, u32>,
     /// Timed steps that were not asked for yet.
     pub(super) timed: Vec<TimedStep>,
-    /// Of the cameras as they are given.
+    /// Of the cameras as they are given, where they are corrected.
     common_motion: CommonMotion,
     /// Time spent waiting for steps.
     waited: Duration,
@@ -316,7 +316,9 @@ impl Trainer {
         let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         self.pairs.set(scene);
-        self.common_motion = CommonMotion::of(scene);
+        if self.tensors.extra.poses.is_some() {
+            self.common_motion = CommonMotion::of(scene);
+        }
         if recompute && self.profile.has_filter_3d() {
             self.gpu.run_compiled(self.jobs.need(Job::Filter)?)?;
         }

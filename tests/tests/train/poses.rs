@@ -121,7 +121,7 @@ fn cameras_that_are_off_are_corrected() {
         DETERMINISTIC,
         ("schedule.iterations", "300"),
         ("schedule.test", "[]"),
-        ("schedule.checkpoint", "[200]"),
+        ("schedule.checkpoint", "[150, 200]"),
         ("schedule.checkpoint_minutes", "0"),
     ];
     let train = |name: &str, more: &[(&str, &str)], resume: Option<ResumeFrom>| {
@@ -143,18 +143,24 @@ fn cameras_that_are_off_are_corrected() {
     println!("cameras moved by {apart} units, all together by {together}");
     assert!(together < 0.2 * apart);
 
-    // The last third again, from where what corrections share had just been taken out of them.
-    let from = refined.join("checkpoints/checkpoint_00000200.kiln");
-    let paused = train("paused", &[REFINE], Some(ResumeFrom::File(from)));
-    assert!(
-        runs::raw_model(&refined, 300) == runs::raw_model(&paused, 300),
-        "models differ"
-    );
-    let file = "point_cloud/iteration_300/cameras.json";
-    assert_eq!(
-        fs::read(refined.join(file)).unwrap(),
-        fs::read(paused.join(file)).unwrap()
-    );
+    // In bands, from the middle of a period, and from where what corrections share had just been taken out of them.
+    let from = |iteration: u32| {
+        let file = refined.join(format!("checkpoints/checkpoint_{iteration:08}.kiln"));
+        Some(ResumeFrom::File(file))
+    };
+    let again = [
+        train("banded", &[REFINE, ("fault.bands", "3")], None),
+        train("from_150", &[REFINE], from(150)),
+        train("from_200", &[REFINE], from(200)),
+    ];
+    for run in again {
+        assert!(runs::raw_model(&refined, 300) == runs::raw_model(&run, 300), "{run:?}");
+        let file = "point_cloud/iteration_300/cameras.json";
+        assert!(
+            fs::read(refined.join(file)).unwrap() == fs::read(run.join(file)).unwrap(),
+            "{run:?}"
+        );
+    }
 
     let mut command = runs::kiln();
     command

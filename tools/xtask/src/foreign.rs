@@ -76,6 +76,10 @@ pub fn ensure(root: &Path, steps: &mut Steps) -> Result<()> {
         return Ok(());
     }
     fs::create_dir_all(&folder).map_err(|e| Failure::io("make", &folder, e))?;
+    // From now on what is there is not what the stamp says.
+    if stamp.exists() {
+        fs::remove_file(&stamp).map_err(|e| Failure::io("remove", &stamp, e))?;
+    }
     let mut make = Command::new("python3");
     make.args(["-m", "venv", "--clear"]).arg(folder.join("venv"));
     steps.run("environment of programs of others", make, false)?;

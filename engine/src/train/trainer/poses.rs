@@ -28,13 +28,13 @@ impl Trainer {
         }))
     }
 
-    /// Takes what all corrections share out of them where an iteration is followed by that. Not after the last one, which leaves
-    /// the scene no step to come along.
+    /// Takes what all corrections share out of them where an iteration is followed by that. Not after the last two: the
+    /// last step updates nothing, so the scene would have none to come along.
     pub(super) fn center_poses(&mut self, iteration: u32) -> Result<(), TrainError> {
         let Some(poses) = self.tensors.extra.poses else {
             return Ok(());
         };
-        if !iteration.is_multiple_of(EVERY) || iteration == self.profile.schedule.iterations {
+        if !iteration.is_multiple_of(EVERY) || iteration + 1 >= self.profile.schedule.iterations {
             return Ok(());
         }
         // Steps that are done again need the cameras that they had.

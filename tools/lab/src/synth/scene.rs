@@ -129,6 +129,24 @@ impl Synthetic {
     /// # Errors
     /// [`ExportError`] when `folder` holds something already or cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), ExportError> {
+        let refuse = |what: &str| {
+            Err(ExportError::new(
+                folder,
+                io::Error::new(io::ErrorKind::InvalidInput, what),
+            ))
+        };
+        if self.fisheye.is_some() && self.kind != SyntheticKind::Solids {
+            return refuse("--fisheye takes photos of solids; add `--kind solids`");
+        }
+        let tall = f64::from(self.size_px[1]) / f64::from(self.size_px[0]);
+        if self
+            .fisheye
+            .is_some_and(|degrees| f64::from(degrees) * tall.max(1.0) > 175.0)
+        {
+            return refuse(
+                "a fisheye as high as that sees more than 175 degrees; name fewer degrees, or photos that are wider",
+            );
+        }
         let is_empty = match std::fs::read_dir(folder) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => true,
