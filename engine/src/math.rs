@@ -46,6 +46,8 @@ pub trait Real:
     fn ln(self) -> Self;
     /// Cosine of an angle in radians.
     fn cos(self) -> Self;
+    /// Angle of the point `(x, self)` from the x axis, radians.
+    fn atan2(self, x: Self) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
     /// Largest integer not above.
@@ -88,6 +90,9 @@ macro_rules! real {
             }
             fn cos(self) -> Self {
                 self.cos()
+            }
+            fn atan2(self, x: Self) -> Self {
+                self.atan2(x)
             }
             fn abs(self) -> Self {
                 self.abs()

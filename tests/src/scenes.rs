@@ -138,6 +138,7 @@ impl Scene {
             cy: 0.5 * self.size[1] as f32 + self.shift[1],
             rotation: [[c, -s, 0.0], [cp * s, cp * c, -sp], [sp * s, sp * c, cp]],
             translation: [0.1, -0.05, 4.0],
+            lens: None,
         }
     }
 

@@ -374,6 +374,7 @@ fn camera(key: &Key, up: Vec3, [width_px, height_px]: [u32; 2]) -> Option<Camera
         cy: cy as f32,
         rotation: rotation.map(|row| row.map(|value| value as f32)),
         translation: translation.map(|value| value as f32),
+        lens: None,
     })
 }
 

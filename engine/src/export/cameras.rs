@@ -77,6 +77,7 @@ impl CameraRecord {
             cy: self.cy,
             rotation,
             translation: rotation.map(|row| -dot(row)),
+            lens: None,
         }
     }
 }

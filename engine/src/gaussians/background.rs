@@ -72,6 +72,7 @@ mod tests {
             cy: 32.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0; 3],
+            lens: None,
         }
     }
 

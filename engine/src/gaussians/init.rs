@@ -232,6 +232,7 @@ mod tests {
             cy: 24.0,
             rotation,
             translation: rotation.map(|row| -dot(row)),
+            lens: None,
         }
     }
 

@@ -258,6 +258,7 @@ mod tests {
             cy: 15.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0; 3],
+            lens: None,
         };
         let of = |most, available| most_points([&camera, &camera], most, Some(available));
         assert_eq!(of(9000, 2400 * POINT_BYTES).unwrap(), 2400);
@@ -280,6 +281,7 @@ mod tests {
             cy: 16.0,
             rotation: [[0.0, -1.0, 0.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0]],
             translation: [1.0, 2.0, 4.0],
+            lens: None,
         };
         assert_eq!(camera.position(), [-4.0, 1.0, 2.0]);
         let (x, y) = (31, 7);

@@ -343,6 +343,7 @@ mod tests {
             cy: 150.0,
             rotation: rows.map(|row| row.map(|x| x as f32)),
             translation: rows.map(|row| -dot(row, position) as f32),
+            lens: None,
         }
     }
 

@@ -95,6 +95,7 @@ mod tests {
             cy: 24.0,
             rotation,
             translation: rotation.map(|row| -row[0] * x),
+            lens: None,
         }
     }
 

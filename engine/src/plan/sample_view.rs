@@ -201,5 +201,6 @@ fn camera([width_px, height_px]: [u32; 2]) -> Camera {
         cy: 0.5 * height_px as f32,
         rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         translation: [0.1, -0.05, 4.0],
+        lens: None,
     }
 }

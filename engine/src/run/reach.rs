@@ -256,6 +256,7 @@ mod tests {
             cy: 31.75,
             rotation: [[c, -s, 0.0], [cp * s, cp * c, -sp], [sp * s, sp * c, cp]],
             translation: [0.1, -0.05, 4.0],
+            lens: None,
         };
         let block = StepUniforms::for_camera(&camera, [0.0; 3], 0.3);
         (camera, block)

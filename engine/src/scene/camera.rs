@@ -1,4 +1,6 @@
-//! A pinhole camera at training resolution, and the intrinsics of a picture.
+//! A camera at training resolution, and the intrinsics of a picture.
+
+use super::Fisheye;
 
 /// Focal lengths and principal point in pixels of a picture, COLMAP's convention (first pixel centre at 0.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +37,8 @@ pub struct Camera {
     pub rotation: [[f32; 3]; 3],
     /// Translation world to camera.
     pub translation: [f32; 3],
+    /// The lens that the photo is trained through as it is; `None` for a pinhole.
+    pub lens: Option<Fisheye>,
 }
 
 impl Camera {

@@ -128,6 +128,7 @@ mod tests {
             cy: 24.0,
             rotation,
             translation: rotation.map(|row| -dot(row)),
+            lens: None,
         }
     }
 

@@ -206,6 +206,7 @@ mod tests {
             cy: 0.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0; 3],
+            lens: None,
         };
         let mut rgb = vec![51; 60];
         let photo = |rgb: &[u8], mask: Option<&[u8]>| Photo::new(rgb.to_vec(), mask);

@@ -97,6 +97,7 @@ mod tests {
             cy: 25.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [-x, 0.0, 0.0],
+            lens: None,
         }
     }
 

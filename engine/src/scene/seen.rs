@@ -136,6 +136,7 @@ mod tests {
             cy: 25.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0, 0.0, 1.0],
+            lens: None,
         };
         let at = |x: f32, y: f32, z: f32| SeenPoint {
             position: [x, y, z],

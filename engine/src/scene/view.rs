@@ -115,6 +115,7 @@ impl View {
             cy: intrinsics.cy as f32,
             rotation: posed.rotation.map(|row| row.map(|value| value as f32)),
             translation: posed.translation.map(|value| value as f32),
+            lens: None,
         };
         Ok(Self {
             name: posed.name,

@@ -202,6 +202,7 @@ mod tests {
                     cy: 6.0,
                     rotation: rotation([angle.cos(), value(0.2), angle.sin(), value(0.2)]),
                     translation: [value(0.5), value(0.5), 3.0 + value(1.0)],
+                    lens: None,
                 }
             })
             .collect()

@@ -270,6 +270,7 @@ mod tests {
             cy: 24.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0; 3],
+            lens: None,
         };
         let events = schedule::events_at(&profile, iteration);
         let lengths = Lengths {

@@ -96,6 +96,7 @@ mod tests {
             cy: 40.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0, 0.0, -z],
+            lens: None,
         })
     }
 

@@ -3,7 +3,7 @@
 use super::sh::SH_MAX;
 use crate::gaussians::Gaussians;
 use crate::math::{Mat3, Real, Vec3};
-use crate::scene::{Camera, DEFAULT_NEAR_Z};
+use crate::scene::{Camera, DEFAULT_NEAR_Z, Fisheye};
 
 /// Trainable values of one Gaussian; also the shape of their gradient and of each optimiser moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +99,8 @@ pub struct View<R> {
     pub position: Vec3<R>,
     /// Centres must lie beyond this depth to be drawn, world units.
     pub near_z: R,
+    /// `None` for a pinhole.
+    pub lens: Option<Fisheye<R>>,
 }
 
 impl<R: Real> View<R> {
@@ -117,6 +119,7 @@ impl<R: Real> View<R> {
             translation,
             position: crate::math::mat_vec(crate::math::transpose(rotation), translation).map(|v| -v),
             near_z: of(DEFAULT_NEAR_Z),
+            lens: camera.lens.map(|lens| lens.to()),
         }
     }
 

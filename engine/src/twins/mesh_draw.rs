@@ -138,6 +138,7 @@ mod tests {
             cy: 7.9,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0; 3],
+            lens: None,
         }
     }
 

@@ -47,6 +47,7 @@ pub(super) fn camera() -> Camera {
         cy: 11.75,
         rotation: [[c, -s, 0.0], [cp * s, cp * c, -sp], [sp * s, sp * c, cp]],
         translation: [0.1, -0.05, 4.0],
+        lens: None,
     }
 }
 

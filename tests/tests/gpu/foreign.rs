@@ -36,6 +36,7 @@ fn a_model_looks_as_in_gsplat() {
         cy: center[1],
         rotation: std::array::from_fn(|row| numbers(&golden["rotation"][row])),
         translation: numbers(&golden["translation"]),
+        lens: None,
     };
     let (background, variance) = (numbers(&golden["background"]), &golden["variance_px2"]);
     let [variance_px2] = numbers(&Value::from(vec![variance.clone()]));

@@ -30,6 +30,7 @@ fn camera() -> Camera {
         cy: 20.9,
         rotation: [[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]],
         translation: [0.1, -0.05, 4.0],
+        lens: None,
     }
 }
 

@@ -428,6 +428,7 @@ fn sheets_stay_what_they_are() {
             cy: 30.0,
             rotation: [[turn, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, turn]],
             translation: [0.0, 0.0, -turn * z],
+            lens: None,
         }
     };
     let voxels = Voxels {
@@ -486,6 +487,7 @@ fn far_walls_have_no_holes() {
         cy: 30.0,
         rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         translation: [0.3 - 0.1 * n as f32, 0.05 * n as f32, 0.0],
+        lens: None,
     };
     let covered = |wall: f32| {
         let views: Vec<(Camera, Vec<[f32; 4]>)> =

@@ -49,6 +49,7 @@ pub(crate) fn camera(n: u32, [width, height]: [u32; 2]) -> Camera {
         cy: height as f32 / 2.0,
         rotation: rotation.map(|row| row.map(|v| v as f32)),
         translation: rotation.map(|row| -dot(row, position) as f32),
+        lens: None,
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn camera(position: [f64; 3], target: [f64; 3]) -> Camera {
         cy: 45.8,
         rotation: rows.map(|row| row.map(|x| x as f32)),
         translation: rows.map(|row| -dot(row, position) as f32),
+        lens: None,
     }
 }
 

@@ -133,6 +133,7 @@ impl Frame {
             cy: 0.5 * height_px as f32,
             rotation: rotation.map(|row| row.map(|v| v as f32)),
             translation: rotation.map(|row| -dot(row, position) as f32),
+            lens: None,
         })
     }
 }

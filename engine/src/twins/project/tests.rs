@@ -18,6 +18,7 @@ fn camera(cx: f32) -> Camera {
         cy: 30.0,
         rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         translation: [0.0; 3],
+        lens: None,
     }
 }
 

@@ -265,6 +265,7 @@ fn normals_and_depths_of_a_ball_agree() {
         cy: 16.0,
         rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         translation: [0.0, 0.0, 4.0],
+        lens: None,
     };
     let view = View::<f64>::new(&camera);
     let settings = Settings {

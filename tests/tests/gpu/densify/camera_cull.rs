@@ -42,6 +42,7 @@ fn cameras() -> Vec<Camera> {
             cy: 25.0,
             rotation,
             translation: [0, 1, 2].map(|i| -(0..3).map(|c| rotation[i][c] * position[c]).sum::<f32>()),
+            lens: None,
         }
     };
     (0..5).map(one).collect()

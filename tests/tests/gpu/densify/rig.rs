@@ -168,6 +168,7 @@ impl Rig {
             cy: 8.0,
             rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
             translation: [0.0; 3],
+            lens: None,
         };
         let uniforms = StepUniforms {
             iteration: ITERATION,
