@@ -55,12 +55,11 @@ void main() {
         vec3 away = (c.row0.xyz * at.x + c.row1.xyz * at.y + c.row2.xyz * at.z) / max(distance_to, 1e-30);
         float deviation = length(vec3(dot(axis0, away), dot(axis1, away), dot(axis2, away)));
         clearance = min(clearance, distance_to - 2.0 * deviation);
-        if (at.z > c.size.z) {
-            // Half a pixel back to the convention where the image spans [0, W].
-            vec2 px = c.intrinsics.xy * at.xy / at.z + c.intrinsics.zw + 0.5;
-            vec2 size = c.size.xy;
+        vec3 seen = seen_by(c, at);
+        if (seen.z > 0.0) {
+            vec2 px = seen.xy, size = c.size.xy;
             witnesses += all(greaterThanEqual(px, vec2(0.0))) && all(lessThanEqual(px, size)) ? 1u : 0u;
-            float radius = 3.0 * SLACK * c.size.w * filtered / at.z + rim_px;
+            float radius = 3.0 * SLACK * c.size.w * filtered / seen.z + rim_px;
             touched = touched || (all(greaterThanEqual(px, vec2(-radius))) && all(lessThanEqual(px, size + radius)));
         }
     }

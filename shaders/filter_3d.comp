@@ -30,16 +30,13 @@ void main() {
     float nearest = 3.0e38;
     for (uint k = 0u; k < camera_count; ++k) {
         FilterCamera c = cameras[k];
-        float z = dot(c.row2.xyz, mean) + c.row2.w;
-        if (z > c.size.z) {
-            float x = dot(c.row0.xyz, mean) + c.row0.w;
-            float y = dot(c.row1.xyz, mean) + c.row1.w;
-            // Half a pixel back to the convention where the image spans [0, W].
-            vec2 at = c.intrinsics.xy * vec2(x, y) / z + c.intrinsics.zw + 0.5;
-            vec2 size = c.size.xy;
-            if (at.x >= -0.15 * size.x && at.x <= 1.15 * size.x && at.y >= -0.15 * size.y && at.y <= 1.15 * size.y) {
-                nearest = min(nearest, z);
-            }
+        vec3 p = vec3(dot(c.row0.xyz, mean) + c.row0.w, dot(c.row1.xyz, mean) + c.row1.w,
+                      dot(c.row2.xyz, mean) + c.row2.w);
+        vec3 seen = seen_by(c, p);
+        vec2 size = c.size.xy;
+        if (seen.z > 0.0 && seen.x >= -0.15 * size.x && seen.x <= 1.15 * size.x && seen.y >= -0.15 * size.y &&
+            seen.y <= 1.15 * size.y) {
+            nearest = min(nearest, seen.z);
         }
     }
     bool seen = nearest < 3.0e38;

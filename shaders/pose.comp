@@ -24,6 +24,7 @@ const uint POSE_SUMS = 6u;    // sums per 256 Gaussians: derivatives by a turn a
 #if defined(GRADIENT)
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint LENS = 0u;  // 1: some cameras have one
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };

@@ -16,6 +16,7 @@
 #include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint LENS = 0u;  // 1: some cameras have one
 
 #ifdef DEFERRED
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; vec4 rates[]; };
@@ -162,7 +163,7 @@ void main() {
     color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
     if ((u.flags & FLAG_NEAR) != 0u) {
-        color = vec3(p.t.z < u.near_limit ? 1.0 : 0.0);
+        color = vec3(p.depth < u.near_limit ? 1.0 : 0.0);
         clamped = 0u;
     }
 
@@ -173,11 +174,11 @@ void main() {
         tiles += uint(max(span.y - span.x, 0));
     }
     splat_position[v] = vec4(p.mean_px, p.radius, p.opacity);
-    splat_conic[v] = vec4(p.conic, p.t.z);
+    splat_conic[v] = vec4(p.conic, p.depth);
     splat_color[v] = vec4(color, float(clamped));
     // Depth is positive, so its bits order as its value does. 32 octaves from the near plane on, each in 2^19 steps: less than
     // two millionths apart is one depth.
-    uint steps = (floatBitsToUint(p.t.z) - floatBitsToUint(u.near_z)) >> 4;
+    uint steps = (floatBitsToUint(p.depth) - floatBitsToUint(u.near_z)) >> 4;
     depth_keys[v] = min(steps, (1u << DEPTH_KEY_BITS) - 1u);
     tile_counts[v] = tiles;
 #ifdef SURFACE

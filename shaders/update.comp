@@ -40,6 +40,7 @@
 #include "common/planes.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint LENS = 0u;  // 1: some cameras have one
 
 #ifdef DEFERRED
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; vec4 rates[]; };

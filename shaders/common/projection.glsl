@@ -1,5 +1,8 @@
 // Projection of a 3D Gaussian to the image: EWA splatting (Zwicker et al. 2001) with the 3D smoothing filter and the
-// 2D Mip filter of Mip-Splatting (Yu et al. 2024). Expects `step.glsl`, `gaussian.glsl` and a uniform block `u`.
+// 2D Mip filter of Mip-Splatting (Yu et al. 2024). Through a fisheye it is the unscented transform (Julier and Uhlmann 1997) as
+// 3DGUT has it (Wu et al. 2025): the centre and six points around it go through the lens, and what comes out has the mean and
+// the covariance that the Gaussian gets. Expects `step.glsl`, `gaussian.glsl`, a constant `LENS` and a uniform block `u`.
+#include "lens.glsl"
 
 const float DET_FLOOR = 1e-6;
 
@@ -7,6 +10,7 @@ struct Projection {
     bool shown;         // has a radius on screen
     bool visible;       // and shows in some pixel as far as its opacity goes
     vec3 t;             // mean in camera space
+    float depth;        // its z, or its distance where the camera has a lens
     vec2 slope;         // clamped x/z, y/z
     vec2 slope_free;    // 1 where the clamp is inactive
     vec3 scale;         // standard deviations with the 3D filter
@@ -41,10 +45,101 @@ vec3 to_camera(vec3 mean) {
                 dot(u.view_row2.xyz, mean) + u.view_row2.w);
 }
 
+// True when this step's camera has a lens.
+bool through_lens() {
+    return LENS != 0u && u.lens_range.x > 0.0;
+}
+
+Lens step_lens() {
+    return Lens(u.lens_radial, u.lens_sideways, u.lens_range);
+}
+
+// The six points lie this many standard deviations from the centre, along the axes: with spread 1 and three dimensions.
+const float SIGMA_SPREAD = 1.73205081;
+
+// Column `k` of the Gaussian's standard deviations in camera space, times the spread.
+vec3 sigma_axis(Projection p, uint k) {
+    vec3 q = p.rotation[k] * (SIGMA_SPREAD * p.scale[k]);
+    return vec3(dot(u.view_row0.xyz, q), dot(u.view_row1.xyz, q), dot(u.view_row2.xyz, q));
+}
+
+// The seven points in the picture, px: halves of differences, and middles, of the pairs along the axes, both less the mean where
+// they are places; the centre likewise. All from the principal point.
+struct SigmaPoints {
+    vec2 mean;
+    vec2 center;
+    vec2 across[3];
+    vec2 middle[3];
+};
+
+SigmaPoints sigma_points(Projection p) {
+    Lens lens = step_lens();
+    SigmaPoints s;
+    s.mean = vec2(0.0);
+    for (uint k = 0u; k < 3u; ++k) {
+        vec3 axis = sigma_axis(p, k);
+        vec2 plus = u.intrinsics.xy * lens_place(lens, p.t + axis);
+        vec2 minus = u.intrinsics.xy * lens_place(lens, p.t - axis);
+        s.across[k] = 0.5 * (plus - minus);
+        s.middle[k] = 0.5 * (plus + minus);
+        s.mean += s.middle[k] / 3.0;
+    }
+    s.center = u.intrinsics.xy * lens_place(lens, p.t) - s.mean;
+    for (uint k = 0u; k < 3u; ++k) {
+        s.middle[k] -= s.mean;
+    }
+    return s;
+}
+
+// Weights of the squares of `across` and `middle` in the covariance, and of `center`: a sixth for each of the six points, and for
+// the centre 2, what is best for Gaussians.
+const float SIGMA_WEIGHT = 0.33333333;
+const float SIGMA_CENTER = 2.0;
+
+// Covariance, and its determinant as the sum of squared minors.
+vec4 sigma_covariance(SigmaPoints s) {
+    vec2 column[7];
+    for (uint k = 0u; k < 3u; ++k) {
+        column[k] = 0.57735027 * s.across[k];
+        column[3u + k] = 0.57735027 * s.middle[k];
+    }
+    column[6] = 1.41421356 * s.center;
+    vec4 sum = vec4(0.0);
+    for (uint a = 0u; a < 7u; ++a) {
+        sum.xyz += column[a].xxy * column[a].xyy;
+        for (uint b = 0u; b < a; ++b) {
+            float minor = column[a].x * column[b].y - column[a].y * column[b].x;
+            sum.w += minor * minor;
+        }
+    }
+    return sum;
+}
+
 // Where a step leaves Gaussians out, the others are that much more opaque (DropGaussian, Park et al. 2025). It may come to more
 // than 1: pixels are covered to 0.99 at most, and an opacity that was cut off would no longer be moved by any gradient.
 float opacity_gain() {
     return u.dropout > 0.0 ? 1.0 / (1.0 - u.dropout) : 1.0;
+}
+
+// The local affine approximation: centre and covariance on the image. The determinant of the covariance.
+float project_pinhole(inout Projection p) {
+    float fx = u.intrinsics.x, fy = u.intrinsics.y;
+    float inv_z = 1.0 / p.t.z;
+    vec2 slope = p.t.xy * inv_z;
+    p.slope = clamp(slope, u.slope_limits.xz, u.slope_limits.yw);
+    p.slope_free = vec2(slope.x == p.slope.x ? 1.0 : 0.0, slope.y == p.slope.y ? 1.0 : 0.0);
+    p.mean_px = vec2(fx, fy) * slope + u.intrinsics.zw;
+    vec3 w0 = u.view_row0.xyz, w1 = u.view_row1.xyz, w2 = u.view_row2.xyz;
+    p.row0 = (fx * inv_z) * (w0 - p.slope.x * w2);
+    p.row1 = (fy * inv_z) * (w1 - p.slope.y * w2);
+    // T = M R diag(s'): cov = T T^T.
+    vec3 t0 = (p.row0 * p.rotation) * p.scale;
+    vec3 t1 = (p.row1 * p.rotation) * p.scale;
+    p.cov = vec3(dot(t0, t0), dot(t0, t1), dot(t1, t1));
+    // det(T T^T) is the sum of T's squared 2x2 minors (Cauchy-Binet). Unlike xx yy - xy^2 it does not cancel, so that
+    // long thin Gaussians keep their width.
+    vec3 minors = cross(t0, t1);
+    return dot(minors, minors);
 }
 
 Projection project(Gaussian g) {
@@ -54,16 +149,13 @@ Projection project(Gaussian g) {
     p.t = to_camera(g.mean);
     float norm2 = dot(g.quat, g.quat);
     // Written so that a NaN fails the test.
-    if (!(p.t.z > u.near_z) || !(norm2 > 0.0)) {
+    p.depth = through_lens() ? length(p.t) : p.t.z;
+    if (!(p.depth > u.near_z) || !(norm2 > 0.0)) {
         return p;
     }
-    float fx = u.intrinsics.x, fy = u.intrinsics.y;
-    float inv_z = 1.0 / p.t.z;
-    vec2 slope = p.t.xy * inv_z;
-    p.slope = clamp(slope, u.slope_limits.xz, u.slope_limits.yw);
-    p.slope_free = vec2(slope.x == p.slope.x ? 1.0 : 0.0, slope.y == p.slope.y ? 1.0 : 0.0);
-    p.mean_px = vec2(fx, fy) * slope + u.intrinsics.zw;
-
+    if (through_lens() && angle_from_axis(length(p.t.xy), p.t.z) > u.lens_range.w) {
+        return p;
+    }
     p.scale_raw = exp(g.log_scale);
     p.scale = p.scale_raw;
     p.compensation = 1.0;
@@ -78,18 +170,17 @@ Projection project(Gaussian g) {
     p.sigmoid_opacity = 1.0 / (1.0 + exp(-g.logit));
 
     p.rotation = rotation_of(g.quat * inversesqrt(norm2));
-    vec3 w0 = u.view_row0.xyz, w1 = u.view_row1.xyz, w2 = u.view_row2.xyz;
-    p.row0 = (fx * inv_z) * (w0 - p.slope.x * w2);
-    p.row1 = (fy * inv_z) * (w1 - p.slope.y * w2);
-    // T = M R diag(s'): cov = T T^T.
-    vec3 t0 = (p.row0 * p.rotation) * p.scale;
-    vec3 t1 = (p.row1 * p.rotation) * p.scale;
-    p.cov = vec3(dot(t0, t0), dot(t0, t1), dot(t1, t1));
+    float det_cov;
+    if (through_lens()) {
+        SigmaPoints points = sigma_points(p);
+        vec4 cov_det = sigma_covariance(points);
+        p.mean_px = points.mean + u.intrinsics.zw;
+        p.cov = cov_det.xyz;
+        det_cov = cov_det.w;
+    } else {
+        det_cov = project_pinhole(p);
+    }
     p.lambda = p.cov + vec3(u.background.w, 0.0, u.background.w);
-    // det(T T^T) is the sum of T's squared 2x2 minors (Cauchy-Binet). Unlike xx yy - xy^2 it does not cancel, so that
-    // long thin Gaussians keep their width.
-    vec3 minors = cross(t0, t1);
-    float det_cov = dot(minors, minors);
     p.det = det_cov + u.background.w * (p.cov.x + p.cov.z) + u.background.w * u.background.w;
     if ((u.flags & FLAG_CLASSIC) != 0u) {
         p.det0 = 1.0;

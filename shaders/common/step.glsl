@@ -44,6 +44,9 @@ struct StepUniforms {
     uint lists_x;          // tiles with lists along x: those of the image, or smaller ones where a pixel has several samples
     uint lists_y;          // tiles with lists along y
     uint list_px;          // pixels along the side of such a tile
+    vec4 lens_radial;      // of a fisheye, see `lens.glsl`: coefficients of even powers of the angle
+    vec4 lens_sideways;    // its tangential and prism terms
+    vec4 lens_range;       // its largest angle, radius and slope there, angle beyond which nothing is drawn; 0 for a pinhole
 };
 
 // Bits of `flags`.

@@ -1,7 +1,7 @@
 //! Random models, cameras and targets: the same on every machine.
 
 use kiln::gaussians::{Gaussians, layout};
-use kiln::scene::Camera;
+use kiln::scene::{Camera, Fisheye};
 use kiln::triangles::TriangleModel;
 use kiln::twins::rng::{bits, normal, uniform};
 
@@ -28,6 +28,8 @@ pub struct Scene {
     pub spread: [f32; 3],
     /// Largest 3D filter.
     pub filter_3d: f32,
+    /// The camera is amid the Gaussians and sees them through this.
+    pub lens: Option<Fisheye>,
 }
 
 impl Default for Scene {
@@ -43,7 +45,19 @@ impl Default for Scene {
             shift: [0.0, 0.0],
             spread: [2.4, 1.8, 1.5],
             filter_3d: 0.05,
+            lens: None,
         }
+    }
+}
+
+/// A lens with every term, which sees up to `reach` radians from its axis.
+#[must_use]
+pub fn fisheye(reach: f32) -> Fisheye {
+    Fisheye {
+        radial: [0.03, -0.01, 0.002, -0.0005],
+        tangential: [2e-3, -1e-3],
+        prism: [1e-3, 2e-3],
+        reach,
     }
 }
 
@@ -137,8 +151,8 @@ impl Scene {
             cx: 0.5 * self.size[0] as f32 + self.shift[0],
             cy: 0.5 * self.size[1] as f32 + self.shift[1],
             rotation: [[c, -s, 0.0], [cp * s, cp * c, -sp], [sp * s, sp * c, cp]],
-            translation: [0.1, -0.05, 4.0],
-            lens: None,
+            translation: [0.1, -0.05, if self.lens.is_some() { 0.5 } else { 4.0 }],
+            lens: self.lens,
         }
     }
 

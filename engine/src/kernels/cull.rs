@@ -30,7 +30,7 @@ pub fn record(
         };
         program.pass(
             &cull::KERNEL,
-            (),
+            cull::Spec { lens: shared.lens },
             cull::Bind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,
@@ -66,7 +66,7 @@ pub fn record_band(
         };
         program.pass(
             &cull::BAND,
-            (),
+            cull::Spec { lens: shared.lens },
             cull::BandBind {
                 base: cull::Bind {
                     uniforms: shared.uniforms,

@@ -88,9 +88,15 @@ pub fn record_gradient(
         let at = shared.groups(Args::Chunk(chunk.index));
         if let Some(gradient_d) = splats.gradient_d {
             let bind = pose::GradientSurfaceBind { base: bind, gradient_d };
-            program.pass(&pose::GRADIENT_SURFACE, (), bind, push, at);
+            program.pass(
+                &pose::GRADIENT_SURFACE,
+                pose::Spec { lens: shared.lens },
+                bind,
+                push,
+                at,
+            );
         } else {
-            program.pass(&pose::GRADIENT, (), bind, push, at);
+            program.pass(&pose::GRADIENT, pose::Spec { lens: shared.lens }, bind, push, at);
         }
     }
 }

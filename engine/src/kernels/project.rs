@@ -12,6 +12,7 @@ use crate::program::{Program, Span};
 /// the recorder puts a barrier between chunks. Planes are written where there is room for them; no colours of such
 /// models wait.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_visible: Span, splats: &Splats) {
+    let spec = project::Spec { lens: shared.lens };
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
         let seen_plane = chunk.planes.seen_plane();
@@ -44,7 +45,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
                 Storage::Exact => &project::SURFACE,
                 Storage::Half | Storage::Compact => &project::HALF_SURFACE,
             };
-            program.pass(kernel, (), bind, push, at);
+            program.pass(kernel, spec, bind, push, at);
             continue;
         }
         let waiting = match chunk.storage {
@@ -57,7 +58,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
                 Storage::Exact => &project::KERNEL,
                 Storage::Half | Storage::Compact => &project::HALF,
             };
-            program.pass(kernel, (), bind, push, at);
+            program.pass(kernel, spec, bind, push, at);
             continue;
         };
         let bind = project::DeferredBind {
@@ -66,6 +67,6 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
             sh_v: chunk.sh_v,
         };
         let push = project::DeferredPush { base: push, seen_plane };
-        program.pass(kernel, (), bind, push, at);
+        program.pass(kernel, spec, bind, push, at);
     }
 }

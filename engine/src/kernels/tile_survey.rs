@@ -22,7 +22,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], tile_sur
         };
         program.pass(
             &tile_survey::KERNEL,
-            (),
+            tile_survey::Spec { lens: shared.lens },
             tile_survey::Bind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,

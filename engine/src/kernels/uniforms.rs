@@ -2,7 +2,7 @@
 
 use super::generated::common;
 pub use super::generated::common::StepUniforms;
-use crate::scene::{Camera, DEFAULT_NEAR_Z};
+use crate::scene::{Camera, DEFAULT_NEAR_Z, Fisheye};
 
 /// Width of a tile in pixels.
 pub const TILE_PX: u32 = 16;
@@ -45,12 +45,49 @@ pub mod flags {
 // Where SH is deferred, a table of vectors lies behind it.
 const _: () = assert!(size_of::<StepUniforms>().is_multiple_of(16));
 
+/// A camera's lens as the kernels take it, see `shaders/common/lens.glsl`; all 0 for a pinhole.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct LensWords {
+    pub(crate) radial: [f32; 4],
+    /// Tangential and prism terms.
+    pub(crate) sideways: [f32; 4],
+    /// Reach, radius and slope there, and the angle beyond which nothing is drawn.
+    pub(crate) range: [f32; 4],
+}
+
+impl LensWords {
+    pub(crate) fn of(lens: Option<Fisheye>) -> Self {
+        lens.map_or_else(Self::default, |lens| {
+            let ([p1, p2], [s1, s2]) = (lens.tangential, lens.prism);
+            let [radius, slope] = lens.radius(lens.reach);
+            Self {
+                radial: lens.radial,
+                sideways: [p1, p2, s1, s2],
+                range: [lens.reach, radius, slope, lens.drawn()],
+            }
+        })
+    }
+}
+
 impl StepUniforms {
     /// Gives lists to tiles of `side_px` pixels, a divisor of [`TILE_PX`], and lets the band have them all.
     pub fn list_tiles(&mut self, side_px: u32) {
         self.list_px = side_px;
         [self.lists_x, self.lists_y] = [self.width, self.height].map(|side| side.div_ceil(side_px));
         self.band_end = self.lists_x * self.lists_y;
+    }
+
+    /// The camera's lens, if it has one.
+    #[must_use]
+    pub fn lens(&self) -> Option<Fisheye> {
+        let [reach, ..] = self.lens_range;
+        let [p1, p2, s1, s2] = self.lens_sideways;
+        (reach > 0.0).then_some(Fisheye {
+            radial: self.lens_radial,
+            tangential: [p1, p2],
+            prism: [s1, s2],
+            reach,
+        })
     }
 
     /// Uniforms for rendering `camera`: no loss, no update, the near plane of nothing in particular.
@@ -62,6 +99,7 @@ impl StepUniforms {
         let (w, h) = (camera.width_px as f32, camera.height_px as f32);
         let (tan_x, tan_y) = (0.5 * w / camera.fx, 0.5 * h / camera.fy);
         let tiles = [camera.width_px, camera.height_px].map(|side| side.div_ceil(TILE_PX));
+        let lens = LensWords::of(camera.lens);
         Self {
             view_row0: row(0),
             view_row1: row(1),
@@ -111,6 +149,9 @@ impl StepUniforms {
             lists_x: tiles[0],
             lists_y: tiles[1],
             list_px: TILE_PX,
+            lens_radial: lens.radial,
+            lens_sideways: lens.sideways,
+            lens_range: lens.range,
         }
     }
 }

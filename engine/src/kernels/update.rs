@@ -19,6 +19,7 @@ pub fn record(
     sh_coefficients: u32,
     terms: impl Fn(&Chunk) -> Option<Span>,
 ) {
+    let spec = update::Spec { lens: shared.lens };
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
         let seen_plane = chunk.planes.seen_plane();
@@ -53,7 +54,7 @@ pub fn record(
                 Storage::Half => &update::HALF_BOUND,
                 Storage::Compact => &update::COMPACT_BOUND,
             };
-            program.pass(kernel, (), bind, push, at);
+            program.pass(kernel, spec, bind, push, at);
             continue;
         }
         let term_gradient = terms(chunk);
@@ -67,7 +68,7 @@ pub fn record(
                 Storage::Half => &update::HALF_SURFACE_DENSE,
                 Storage::Compact => &update::COMPACT_SURFACE_DENSE,
             };
-            program.pass(kernel, (), bind, push, at);
+            program.pass(kernel, spec, bind, push, at);
             continue;
         }
         if let Some(term_gradient) = term_gradient {
@@ -80,7 +81,7 @@ pub fn record(
                 Storage::Half => &update::HALF_DENSE,
                 Storage::Compact => &update::COMPACT_DENSE,
             };
-            program.pass(kernel, (), bind, push, at);
+            program.pass(kernel, spec, bind, push, at);
             continue;
         }
         if let Some(gradient_d) = splats.gradient_d {
@@ -90,7 +91,7 @@ pub fn record(
                 Storage::Half => &update::HALF_SURFACE,
                 Storage::Compact => &update::COMPACT_SURFACE,
             };
-            program.pass(kernel, (), bind, push, at);
+            program.pass(kernel, spec, bind, push, at);
             continue;
         }
         let waiting = match chunk.storage {
@@ -104,10 +105,10 @@ pub fn record(
                 Storage::Half => &update::HALF,
                 Storage::Compact => &update::COMPACT,
             };
-            program.pass(kernel, (), bind, push, at);
+            program.pass(kernel, spec, bind, push, at);
             continue;
         };
         let push = update::DeferredPush { base: push, seen_plane };
-        program.pass(kernel, (), bind, push, at);
+        program.pass(kernel, spec, bind, push, at);
     }
 }

@@ -17,6 +17,8 @@ pub struct Shared {
     pub counters: Span,
     /// Indirect group counts, four words a slot.
     pub args: Span,
+    /// 1 where some cameras have a lens: kernels that project can go through one.
+    pub lens: u32,
 }
 
 impl Shared {

@@ -128,6 +128,7 @@ pub(super) fn capacities(
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
+    c.lens = scene.views().any(|(_, view)| view.camera.lens.is_some());
     if profile.train.refine_poses.is_some() {
         // Those held out are moved to their photos before they are measured.
         c.poses = u32::try_from(scene.views().count()).unwrap_or(u32::MAX);

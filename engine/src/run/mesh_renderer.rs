@@ -55,6 +55,7 @@ impl MeasureIo {
             rates: uniforms,
             counters: small("counters", size_of::<Counters>() as u64),
             args: small("args", Args::table_bytes(0)),
+            lens: 0,
         };
         let sums = small("sums", 4 * u64::from(METRIC_WORDS) * tiles[0] * tiles[1]);
         Self {

@@ -11,6 +11,7 @@ mod error;
 mod evaluation;
 pub mod interrupt;
 mod left_out;
+mod lens_reach;
 mod mesh;
 mod mesh_renderer;
 mod model_parts;

@@ -6,9 +6,12 @@
 
 use std::ops::Range;
 
+use super::lens_reach::place_of;
 use super::model_parts::sigma;
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::{StepUniforms, TILE_PX};
+use crate::math::norm;
+use crate::scene::Fisheye;
 use crate::step::Survey;
 
 /// Rounding of the device, pixels: far more than the last places of an f32 are on any image.
@@ -32,6 +35,7 @@ pub(super) struct View {
     slopes: [[f64; 2]; 2],
     kernel: f64,
     near_z: f64,
+    lens: Option<Fisheye<f64>>,
     tiles: [u32; 2],
     /// Products of the axes of the image with themselves, with that of depth, and of that with itself: 1, 0, 1 of a rotation.
     products: [[f64; 3]; 2],
@@ -52,6 +56,7 @@ impl View {
             slopes: [[x_least, x_most], [y_least, y_most]],
             kernel: f64::from(block.background[3]),
             near_z: f64::from(block.near_z),
+            lens: block.lens().map(|lens| lens.to()),
             tiles: [block.tiles_x, block.tiles_y],
         }
     }
@@ -69,13 +74,39 @@ impl View {
             let around = around + 1e-6 * (terms + around);
             [at - around, at + around]
         });
+        // The variances on the image of both axes, for a Gaussian as wide everywhere as it is at its widest.
+        let kernel = 2.0 * self.kernel + 0.35;
+        let (across, variance) = match &self.lens {
+            Some(lens) => self.through_lens(lens, [x, y, z], f64::from(sigma))?,
+            None => self.through_pinhole([x, y, z], f64::from(sigma))?,
+        };
+        let radius = 3.0 * (kernel + variance).sqrt() * (1.0 + SLACK) + SLACK_PX;
+        self.tiles_within(across, radius)
+    }
+
+    /// Where centres are on the image, per axis, and the sum of both variances, square pixels; `box_of` has the least and the
+    /// greatest coordinate of centres per axis of the camera.
+    fn through_lens(&self, lens: &Fisheye<f64>, box_of: [[f64; 2]; 3], sigma: f64) -> Option<([[f64; 2]; 2], f64)> {
+        let middle = box_of.map(|[low, high]| 0.5 * (low + high));
+        let radius = norm(box_of.map(|[low, high]| 0.5 * (high - low)));
+        let place = place_of(lens, middle, radius, sigma)?;
+        let across = [0, 1].map(|axis| {
+            let (at, around) = (
+                self.focal[axis] * place.at[axis] + self.center[axis],
+                self.focal[axis] * place.around,
+            );
+            [at - around, at + around]
+        });
+        Some((across, (self.focal[0].max(self.focal[1]) * place.spread).powi(2)))
+    }
+
+    /// The same through a pinhole.
+    fn through_pinhole(&self, [x, y, z]: [[f64; 2]; 3], sigma: f64) -> Option<([[f64; 2]; 2], f64)> {
         if z[1] <= self.near_z {
             return None;
         }
         let z = [z[0].max(self.near_z), z[1]];
-        let sigma = f64::from(sigma);
-        // The variances on the image of both axes, for a Gaussian as wide everywhere as it is at its widest.
-        let mut variance = 2.0 * self.kernel + 0.35;
+        let mut variance = 0.0;
         let mut across = [[0.0; 2]; 2];
         for (axis, side) in [x, y].into_iter().enumerate() {
             let slopes = [
@@ -91,7 +122,11 @@ impl View {
             variance += (sigma * per_unit).powi(2) * along;
             across[axis] = slopes.map(|slope| self.focal[axis] * slope + self.center[axis]);
         }
-        let radius = 3.0 * variance.sqrt() * (1.0 + SLACK) + SLACK_PX;
+        Some((across, variance))
+    }
+
+    /// Tiles that are at most `radius` pixels from places between two on either axis.
+    fn tiles_within(&self, across: [[f64; 2]; 2], radius: f64) -> Option<Reach> {
         let (mut first, mut last) = ([0; 2], [0; 2]);
         for axis in 0..2 {
             let [low, high] = across[axis];
@@ -272,8 +307,30 @@ mod tests {
     #[test]
     fn no_tile_is_left_out() {
         let (camera, block) = block();
-        let view = View::of(&block);
-        let twin = TwinView::<f64>::new(&camera);
+        let (seen, asked) = tiles_left_out(&camera, &block);
+        assert!(seen > 800 && asked < 2 * seen, "{seen} seen of {asked}");
+    }
+
+    /// The same through a fisheye that sees behind itself. Its bounds are wider.
+    #[test]
+    fn no_tile_is_left_out_through_a_lens() {
+        let (mut camera, _) = block();
+        (camera.fx, camera.fy) = (25.0, 24.0);
+        camera.lens = Some(Fisheye {
+            radial: [0.03, -0.01, 0.002, -0.0005],
+            tangential: [2e-3, -1e-3],
+            prism: [1e-3, 2e-3],
+            reach: 1.75,
+        });
+        let block = StepUniforms::for_camera(&camera, [0.0; 3], 0.3);
+        let (seen, asked) = tiles_left_out(&camera, &block);
+        assert!(seen > 2000 && asked < 2 * seen, "{seen} seen of {asked}");
+    }
+
+    /// How many Gaussians the twin finds in view, and how many may be by their reach, which must hold what the twin finds.
+    fn tiles_left_out(camera: &Camera, block: &StepUniforms) -> (u32, u32) {
+        let view = View::of(block);
+        let twin = TwinView::<f64>::new(camera);
         let settings = Settings {
             filter_2d: Filter2d::Classic,
             sh_degree: 0,
@@ -283,7 +340,7 @@ mod tests {
         };
         let draw =
             |id: u32, channel: u32, [low, high]: [f32; 2]| low + (high - low) * uniform::<f32>(3, 0, id, channel);
-        let (mut seen, mut asked) = (0, 0);
+        let (mut seen, mut asked) = (0_u32, 0_u32);
         for crowd in 0..200 {
             let around: [f32; 3] = std::array::from_fn(|k| draw(crowd, 40 + k as u32, [-6.0, 6.0]));
             let members: Vec<([f32; 3], f32, Option<[u32; 4]>)> = (0..20)
@@ -325,7 +382,7 @@ mod tests {
                 }
             }
         }
-        assert!(seen > 800 && asked < 2 * seen, "{seen} seen of {asked}");
+        (seen, asked)
     }
 
     /// Counts by corners, and what touches a band, are those of going through all tiles.

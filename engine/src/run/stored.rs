@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::model_parts::ModelParts;
-use super::renderer::Renderer;
+use super::renderer::{DrawnViews, Renderer};
 use super::resolution_phases::Phase;
 use super::watch::device_budget;
 use super::{RunError, StoredError};
@@ -286,7 +286,6 @@ impl<'a> Stored<'a> {
             },
             corrected: self.profile.corrects_colors(),
         };
-        let sizes_px = phase.scene.views().map(|(_, view)| size_px(&view.camera)).collect();
         let Self {
             open,
             profile,
@@ -295,8 +294,8 @@ impl<'a> Stored<'a> {
             look,
             ..
         } = self;
-        let photos = (sizes_px, phase.scene.masked);
-        let mut renderer = Renderer::new(open, profile, &variants, model, look, photos, weights);
+        let views = DrawnViews::of(phase.scene.views().map(|(_, view)| &view.camera), phase.scene.masked);
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, &views, weights);
         tell_parts(u64::from(gaussians), renderer.prepare()?, tell);
         let mut pictures = PictureWriter::default();
         let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
@@ -335,7 +334,7 @@ impl<'a> Stored<'a> {
     ) -> Result<Vec<PathBuf>, RunError> {
         let (views, near_z) = self.views(cameras)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
-        let sizes_px = views.iter().map(|(_, camera)| size_px(camera)).collect();
+        let drawn = DrawnViews::of(views.iter().map(|(_, camera)| camera), false);
         let Self {
             open,
             profile,
@@ -345,7 +344,7 @@ impl<'a> Stored<'a> {
             ..
         } = self;
         let gaussians = model.len() as u64;
-        let mut renderer = Renderer::new(open, profile, &variants, model, look, (sizes_px, false), None);
+        let mut renderer = Renderer::new(open, profile, &variants, model, look, &drawn, None);
         tell_parts(gaussians, renderer.prepare()?, tell);
         pictures(&views, out, &mut |now| tell(News::Progress(now)), |camera, path| {
             let image = renderer.image(camera)?;

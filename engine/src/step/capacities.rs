@@ -110,6 +110,9 @@ pub struct Capacities {
     /// Views whose cameras are corrected, training views first; 0 = none are.
     #[serde(default)]
     pub poses: u32,
+    /// Some cameras have a lens that photos are seen through as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lens: bool,
     /// The mesh that Gaussians are bound to; none where they are free.
     #[serde(default)]
     pub bound: Option<Binding>,
@@ -159,6 +162,7 @@ impl Capacities {
             masked: false,
             losses: ExtraLosses::default(),
             poses: 0,
+            lens: false,
             bound: None,
             triangles: None,
         }

@@ -1,6 +1,7 @@
 //! Training cameras as the 3D filter and culling see them.
 
 use crate::kernels::filter_3d::FilterCamera;
+use crate::kernels::uniforms::LensWords;
 use crate::scene::Camera;
 use crate::twins::camera_cull::stretch;
 use crate::twins::gaussian::View;
@@ -11,6 +12,7 @@ impl FilterCamera {
     pub fn new(camera: &Camera, near_z: f32) -> Self {
         let (r, t) = (&camera.rotation, &camera.translation);
         let [row0, row1, row2] = std::array::from_fn(|i| [r[i][0], r[i][1], r[i][2], t[i]]);
+        let lens = LensWords::of(camera.lens);
         Self {
             row0,
             row1,
@@ -22,6 +24,9 @@ impl FilterCamera {
                 near_z,
                 stretch(&View::<f32>::new(camera)),
             ],
+            lens_radial: lens.radial,
+            lens_sideways: lens.sideways,
+            lens_range: lens.range,
         }
     }
 }

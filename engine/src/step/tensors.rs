@@ -359,6 +359,7 @@ impl StepTensors {
                 // At least the one that all triangles are.
                 Args::table_bytes(u32::try_from(chunks.len().max(1)).unwrap_or(u32::MAX)),
             ),
+            lens: u32::from(c.lens),
         };
         let filter = FilterTensors {
             cameras: small(

@@ -6,9 +6,12 @@ use super::gaussian::{Gaussian, View};
 use super::project::jacobian_limits;
 use crate::kernels::camera_cull::Limits;
 use crate::math::{Real, mat_vec, norm, rotation, scale, sigmoid, sub, transpose};
+use crate::scene::Fisheye;
 
 /// What rounding may make of a bound.
 const SLACK: f64 = 1.001;
+/// Angles at which a lens is looked at.
+const ANGLES: u32 = 64;
 
 /// What the cameras say of a Gaussian.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,12 +27,28 @@ pub struct Testimony<R> {
 /// Largest ratio of a standard deviation on the image to one at depth 1, px.
 #[must_use]
 pub fn stretch<R: Real>(view: &View<R>) -> R {
+    if let Some(lens) = &view.lens {
+        return lens_stretch(lens, view.focal[0].max(view.focal[1]));
+    }
     let along = |axis: usize| {
         let (low, high) = jacobian_limits(view, axis);
         let slope = (-low).max(high);
         view.focal[axis] * view.focal[axis] * (R::ONE + slope * slope)
     };
     (along(0) + along(1)).sqrt()
+}
+
+/// The same of a lens, at distance 1: the steepest of radius by angle and of radius by the sine of the angle, which is where a
+/// shift across the direction turns it. Half as much again for Gaussians that are as large as they are far, and the sine at least a
+/// fifth: what is behind a camera is hardly ever seen.
+fn lens_stretch<R: Real>(lens: &Fisheye<R>, focal: R) -> R {
+    let angles = (1..=ANGLES).map(|n| lens.drawn() * R::of(f64::from(n) / f64::from(ANGLES)));
+    let steepest = angles.fold(R::ZERO, |most, angle| {
+        let [radius, slope] = lens.radius(angle);
+        let sine = (R::ONE - angle.cos() * angle.cos()).max(R::ZERO).sqrt();
+        most.max(slope).max(radius / sine.max(R::of(0.2).min(angle)))
+    });
+    R::of(1.5 * std::f64::consts::SQRT_2) * focal * steepest
 }
 
 /// What `views` say of a Gaussian that is drawn with the 3D filter `filter_3d` and whose radius the screen-space filter makes
@@ -52,19 +71,14 @@ pub fn testimony<R: Real>(gaussian: &Gaussian<R>, filter_3d: R, views: &[View<R>
         let away = mat_vec(to_own, scale(offset, R::ONE / distance.max(R::of(1e-30))));
         let deviation: R = norm([0, 1, 2].map(|axis| scales[axis] * away[axis]));
         found.clearance = found.clearance.min(distance - R::of(2.0) * deviation);
-        let [x, y, z] = view.to_camera(gaussian.mean);
-        if z.is_nan() || z <= view.near_z {
+        let Some((at, depth)) = view.seen(view.to_camera(gaussian.mean)) else {
             continue;
-        }
-        let px = [x, y].map(|v| v / z);
+        };
         let within = |margin: R| {
-            (0..2).all(|axis| {
-                let at = px[axis] * view.focal[axis] + view.centre[axis];
-                at >= -margin && at <= R::of(f64::from(view.size_px[axis])) + margin
-            })
+            (0..2).all(|axis| at[axis] >= -margin && at[axis] <= R::of(f64::from(view.size_px[axis])) + margin)
         };
         found.witnesses += u32::from(within(R::ZERO));
-        found.is_seen |= within(R::of(3.0 * SLACK) * stretch(view) * filtered / z + rim_px);
+        found.is_seen |= within(R::of(3.0 * SLACK) * stretch(view) * filtered / depth + rim_px);
     }
     found
 }

@@ -11,13 +11,12 @@ use crate::math::{Real, Vec3};
 /// side.
 #[must_use]
 pub fn seen_depth<R: Real>(view: &View<R>, mean: Vec3<R>) -> Option<R> {
-    let [x, y, z] = view.to_camera(mean);
-    let inside = |v: R, axis: usize| {
+    let (at, depth) = view.seen(view.to_camera(mean))?;
+    let inside = |axis: usize| {
         let size = R::of(f64::from(view.size_px[axis]));
-        let pixel = v / z * view.focal[axis] + view.centre[axis];
-        pixel >= R::of(-0.15) * size && pixel <= R::of(1.15) * size
+        at[axis] >= R::of(-0.15) * size && at[axis] <= R::of(1.15) * size
     };
-    (z > view.near_z && inside(x, 0) && inside(y, 1)).then_some(z)
+    (inside(0) && inside(1)).then_some(depth)
 }
 
 /// Filter standard deviation for a smallest depth and a focal length in pixels: `d / f_max * sqrt(0.2)`.

@@ -132,6 +132,20 @@ impl<R: Real> View<R> {
         }
     }
 
+    /// Where a point in camera axes is in the picture, pixels, top-left corner of the image at 0, and its depth: its z, or its
+    /// distance where the camera has a lens. `None` when it is too near or beyond what is drawn.
+    #[must_use]
+    pub fn seen(&self, point: Vec3<R>) -> Option<([R; 2], R)> {
+        let [x, y, z] = point;
+        let (place, depth) = match &self.lens {
+            Some(lens) if (x * x + y * y).sqrt().atan2(z) > lens.drawn() => return None,
+            Some(lens) => (lens.place(point), crate::math::norm(point)),
+            None => ([x / z, y / z], z),
+        };
+        let at = std::array::from_fn(|axis| place[axis] * self.focal[axis] + self.centre[axis]);
+        (!depth.is_nan() && depth > self.near_z).then_some((at, depth))
+    }
+
     /// A world point in camera axes.
     #[must_use]
     pub fn to_camera(&self, point: Vec3<R>) -> Vec3<R> {

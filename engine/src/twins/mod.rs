@@ -71,6 +71,7 @@ pub mod tile_intersect;
 pub mod tile_ranges;
 pub mod tile_survey;
 pub mod triangles;
+pub mod unscented;
 pub mod vertex_colors;
 
 /// Side of a square tile, pixels.

@@ -2,7 +2,7 @@
 //!
 //! The footprint is the local affine approximation of Zwicker et al. 2001 (EWA splatting) used by Kerbl et al. 2023,
 //! with the 2D Mip filter of Mip-Splatting (Yu et al. 2024, section 4.2). Everything the backward pass needs again is
-//! in [`Footprint`], recomputed there instead of stored.
+//! in [`Footprint`], recomputed there instead of stored. Through a fisheye it is [`super::unscented`].
 //!
 //! Tiles are culled tightly: one counts when it lies in the rectangle of the 3-sigma radius *and* meets the ellipse
 //! outside which the Gaussian's alpha is below 1/255. Rasterisation skips such pixels anyway, so the image is the same.
@@ -11,8 +11,10 @@ use super::dropout::Dropout;
 use super::filter_3d;
 use super::gaussian::{Gaussian, View};
 use super::sh::sh_basis;
+use super::unscented;
 use super::{TILE, tile_grid};
-use crate::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub, transpose};
+use crate::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub};
+use crate::scene::Fisheye;
 
 /// Low-pass filter applied on the image plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +77,7 @@ pub struct Visible<R> {
     pub id: u32,
     /// Centre on the image, pixels, pixel centres on integers.
     pub mean_px: [R; 2],
-    /// Camera-space z, world units.
+    /// Camera-space z, or the distance from a camera with a lens, world units.
     pub depth: R,
     /// Inverse of the filtered 2D covariance `[A, B, C]`, px^-2.
     pub conic: Sym2<R>,
@@ -98,6 +100,10 @@ pub struct Visible<R> {
 pub struct Footprint<R> {
     /// Centre in camera axes.
     pub camera: Vec3<R>,
+    /// Its z, or its distance where the camera has a lens.
+    pub depth: R,
+    /// Centre on the image, pixels, pixel centres on integers.
+    pub mean_px: [R; 2],
     /// `x`, `y` of the centre with x/z and y/z clamped to the widened view; used by the Jacobian only.
     pub clamped_xy: [R; 2],
     /// Whether the clamp was active per axis.
@@ -112,9 +118,9 @@ pub struct Footprint<R> {
     pub unit_quat: [R; 4],
     /// Rotation matrix of the unit quaternion.
     pub rotation: Mat3<R>,
-    /// World covariance R S'^2 R^T.
-    pub sigma: Mat3<R>,
-    /// Rows of M = J W.
+    /// R S', whose square is the world covariance.
+    pub shape: Mat3<R>,
+    /// Rows of M = J W; 0 where the camera has a lens.
     pub m: [Vec3<R>; 2],
     /// 2D covariance before the image-plane filter, px^2.
     pub cov: Sym2<R>,
@@ -155,8 +161,10 @@ pub fn footprint<R: Real>(
     filter_2d: Filter2d,
 ) -> Option<Footprint<R>> {
     let camera = view.to_camera(gaussian.mean);
-    let z = camera[2];
-    if z.is_nan() || z <= view.near_z {
+    let [x, y, z] = camera;
+    let depth = view.lens.map_or(z, |_| norm(camera));
+    let is_behind = |lens: Fisheye<R>| (x * x + y * y).sqrt().atan2(z) > lens.drawn();
+    if depth.is_nan() || depth <= view.near_z || view.lens.is_some_and(is_behind) {
         return None;
     }
     let log_scale = gaussian.log_scale;
@@ -165,25 +173,22 @@ pub fn footprint<R: Real>(
     let quat_length = norm(gaussian.quat);
     let unit_quat = gaussian.quat.map(|v| v / quat_length);
     let rotation = rotation(unit_quat);
-    let q: Mat3<R> = std::array::from_fn(|i| std::array::from_fn(|j| rotation[i][j] * filtered_scale[j]));
-    let sigma = mat_mul(q, transpose(q));
-
-    let mut clamped_xy = [camera[0], camera[1]];
-    let mut clamp_active = [false; 2];
-    for axis in 0..2 {
-        let (low, high) = jacobian_limits(view, axis);
-        let slope = camera[axis] / z;
-        clamp_active[axis] = slope < low || slope > high;
-        if clamp_active[axis] {
-            clamped_xy[axis] = slope.max(low).min(high) * z;
+    let shape: Mat3<R> = std::array::from_fn(|i| std::array::from_fn(|j| rotation[i][j] * filtered_scale[j]));
+    let flat = match view.lens {
+        Some(lens) => {
+            let seen = unscented::see(&lens, view, camera, shape);
+            Flat {
+                mean: seen.mean,
+                cov: seen.cov,
+                det: seen.det,
+                clamped_xy: [x, y],
+                clamp_active: [false; 2],
+                m: [[R::ZERO; 3]; 2],
+            }
         }
-    }
-    let j = jacobian(view, clamped_xy, z);
-    let m = mat_mul(j, view.rotation);
-    let t = mat_mul(m, q);
-    let cov = [dot(t[0], t[0]), dot(t[0], t[1]), dot(t[1], t[1])];
-    let minors = cross(t[0], t[1]);
-    let det = dot(minors, minors);
+        None => flat_through_pinhole(view, camera, shape),
+    };
+    let Flat { cov, det, .. } = flat;
     let variance = R::of(filter_2d.variance_px2());
     let filtered_cov = [cov[0] + variance, cov[1], cov[2] + variance];
 
@@ -197,15 +202,17 @@ pub fn footprint<R: Real>(
     };
     Some(Footprint {
         camera,
-        clamped_xy,
-        clamp_active,
+        depth,
+        mean_px: std::array::from_fn(|i| flat.mean[i] + view.centre[i] - R::of(0.5)),
+        clamped_xy: flat.clamped_xy,
+        clamp_active: flat.clamp_active,
         scale: s,
         filtered_scale,
         quat_length,
         unit_quat,
         rotation,
-        sigma,
-        m,
+        shape,
+        m: flat.m,
         cov,
         filtered_cov,
         filtered_det,
@@ -215,6 +222,43 @@ pub fn footprint<R: Real>(
         c3,
         raw_opacity: sigmoid(gaussian.logit_opacity),
     })
+}
+
+/// What a camera makes of a Gaussian; see [`Footprint`]. `mean` is from the principal point.
+struct Flat<R> {
+    mean: [R; 2],
+    cov: Sym2<R>,
+    det: R,
+    clamped_xy: [R; 2],
+    clamp_active: [bool; 2],
+    m: [Vec3<R>; 2],
+}
+
+/// The local affine approximation.
+fn flat_through_pinhole<R: Real>(view: &View<R>, camera: Vec3<R>, shape: Mat3<R>) -> Flat<R> {
+    let z = camera[2];
+    let mut clamped_xy = [camera[0], camera[1]];
+    let mut clamp_active = [false; 2];
+    for axis in 0..2 {
+        let (low, high) = jacobian_limits(view, axis);
+        let slope = camera[axis] / z;
+        clamp_active[axis] = slope < low || slope > high;
+        if clamp_active[axis] {
+            clamped_xy[axis] = slope.max(low).min(high) * z;
+        }
+    }
+    let j = jacobian(view, clamped_xy, z);
+    let m = mat_mul(j, view.rotation);
+    let t = mat_mul(m, shape);
+    let minors = cross(t[0], t[1]);
+    Flat {
+        mean: std::array::from_fn(|i| view.focal[i] * camera[i] / z),
+        cov: [dot(t[0], t[0]), dot(t[0], t[1]), dot(t[1], t[1])],
+        det: dot(minors, minors),
+        clamped_xy,
+        clamp_active,
+        m,
+    }
 }
 
 /// Rows of the projection's Jacobian at camera position (x, y, z): (fx/z, 0, -fx x/z^2), (0, fy/z, -fy y/z^2).
@@ -270,14 +314,14 @@ pub fn project<R: Real>(
     }
     let [a, b, c] = f.filtered_cov;
     let conic = [c / det, -b / det, a / det];
-    let mean_px = centre_px(&f, view);
+    let mean_px = f.mean_px;
     let radius_px = radius(f.filtered_cov, det);
     let rect = tile_rect(mean_px, radius_px, view.size_px);
     let (unclamped, _, _) = colour(gaussian, view, settings.sh_degree);
     let mut visible = Visible {
         id,
         mean_px,
-        depth: f.camera[2],
+        depth: f.depth,
         conic,
         opacity,
         rgb: unclamped.map(|v| v.max(R::ZERO)),
@@ -314,13 +358,8 @@ pub fn shown_radius<R: Real>(gaussian: &Gaussian<R>, filter_3d: R, view: &View<R
         return None;
     }
     let radius_px = radius(f.filtered_cov, det);
-    let rect = tile_rect(centre_px(&f, view), radius_px, view.size_px);
+    let rect = tile_rect(f.mean_px, radius_px, view.size_px);
     (0..2).all(|i| rect.min[i] < rect.max[i]).then_some(radius_px)
-}
-
-/// Centre on the image, pixels, pixel centres on integers.
-fn centre_px<R: Real>(f: &Footprint<R>, view: &View<R>) -> [R; 2] {
-    std::array::from_fn(|i| view.focal[i] * f.camera[i] / f.camera[2] + view.centre[i] - R::of(0.5))
 }
 
 /// Three standard deviations along the longer axis, rounded up to whole pixels; the spread of the eigenvalues is at

@@ -9,6 +9,7 @@ use super::project::{DET_MIN, Filter2d, Footprint, Settings, Visible, colour, fo
 use super::rasterize_backward::{Gradient2d, ndc_scale};
 use super::sh::{SH_MAX, sh_basis, sh_basis_derivative};
 use super::surface::{PlaneBackward, plane_backward};
+use super::unscented::see_backward;
 use crate::math::{
     Mat3, Real, Sym2, Vec3, add, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
 };
@@ -69,8 +70,8 @@ fn filter_2d_backward<R: Real>(f: &Footprint<R>, filter: Filter2d, opacity: R, g
     }
 }
 
-/// Gradients of the world covariance and of the centre in camera axes, from that of the 2D covariance, through
-/// cov = M Sigma M^T and M = J W.
+/// Gradients of Q = R diag(s') and of the centre in camera axes, from that of the 2D covariance, through
+/// cov = M Q Q^T M^T and M = J W.
 fn covariance_backward<R: Real>(f: &Footprint<R>, view: &View<R>, [a, b, c]: Sym2<R>) -> (Mat3<R>, Vec3<R>) {
     let two = R::of(2.0);
     // D M, used by both.
@@ -79,7 +80,9 @@ fn covariance_backward<R: Real>(f: &Footprint<R>, view: &View<R>, [a, b, c]: Sym
         add(scale(f.m[0], b), scale(f.m[1], c)),
     ];
     let d_sigma = std::array::from_fn(|i| std::array::from_fn(|j| f.m[0][i] * d_m[0][j] + f.m[1][i] * d_m[1][j]));
-    let d_m_sigma = mat_mul(d_m, f.sigma).map(|row| scale(row, two));
+    let d_shape = mat_mul(d_sigma, f.shape).map(|row| scale(row, two));
+    let sigma = mat_mul(f.shape, transpose(f.shape));
+    let d_m_sigma = mat_mul(d_m, sigma).map(|row| scale(row, two));
     let d_j = mat_mul(d_m_sigma, transpose(view.rotation));
 
     let [fx, fy] = view.focal;
@@ -96,7 +99,7 @@ fn covariance_backward<R: Real>(f: &Footprint<R>, view: &View<R>, [a, b, c]: Sym
             - fx / z2 * d_j[0][0]
             - fy / z2 * d_j[1][1],
     ];
-    (d_sigma, d_camera)
+    (d_shape, d_camera)
 }
 
 /// Gradient of the camera-space centre through the pixel position f x / z + c.
@@ -123,12 +126,10 @@ fn colour_backward<R: Real>(
     (d_sh, normalize_backward(direction, length, d_direction))
 }
 
-/// Gradients of the quaternion and of s' through Sigma = Q Q^T, Q = R diag(s'), and of the quaternion through the axis of the
+/// Gradients of the quaternion and of s' through Q = R diag(s'), and of the quaternion through the axis of the
 /// Gaussian's plane.
-fn shape_backward<R: Real>(f: &Footprint<R>, d_sigma: Mat3<R>, plane: &PlaneBackward<R>) -> ([R; 4], Vec3<R>) {
+fn shape_backward<R: Real>(f: &Footprint<R>, d_q: Mat3<R>, plane: &PlaneBackward<R>) -> ([R; 4], Vec3<R>) {
     let s = f.filtered_scale;
-    let q: Mat3<R> = f.rotation.map(|row| std::array::from_fn(|j| row[j] * s[j]));
-    let d_q = mat_mul(d_sigma, q).map(|row| scale(row, R::of(2.0)));
     let d_scale = std::array::from_fn(|i| (0..3).map(|row| f.rotation[row][i] * d_q[row][i]).sum());
     let mut d_rotation: Mat3<R> = d_q.map(|row| std::array::from_fn(|j| row[j] * s[j]));
     for (row, gradient) in d_rotation.iter_mut().zip(plane.direction) {
@@ -151,12 +152,20 @@ pub fn project_backward<R: Real>(
     let f = footprint(gaussian, filter_3d, view, settings.filter_2d)?;
     let (d_cov, d_filtered_opacity) = filter_2d_backward(&f, settings.filter_2d, visible.opacity, g);
     let d_filtered_opacity = settings.opacity_gain::<R>() * d_filtered_opacity;
-    let (d_sigma, through_shape) = covariance_backward(&f, view, d_cov);
-    let through_position = position_backward(view, f.camera, g.mean_px);
+    let (d_shape, through_image) = match &view.lens {
+        Some(lens) => see_backward(lens, view, (f.camera, f.shape), g.mean_px, d_cov),
+        None => {
+            let (d_shape, through_shape) = covariance_backward(&f, view, d_cov);
+            (
+                d_shape,
+                add(through_shape, position_backward(view, f.camera, g.mean_px)),
+            )
+        }
+    };
     let plane = plane_backward(gaussian, view, &g.plane, settings.plane_depths);
-    let d_camera = add(add(through_shape, through_position), plane.camera);
+    let d_camera = add(through_image, plane.camera);
     let (sh, through_colour) = colour_backward(gaussian, view, settings.sh_degree, visible, g);
-    let (quat, d_scale) = shape_backward(&f, d_sigma, &plane);
+    let (quat, d_scale) = shape_backward(&f, d_shape, &plane);
 
     // Opacity after the 3D filter is sigmoid(logit) c3, and d ln c3 / d ln s_i = filter^2 / s'_i^2.
     let filtered_opacity = f.raw_opacity * f.c3;

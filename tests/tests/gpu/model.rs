@@ -21,7 +21,7 @@ use kiln::twins::{
 };
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
-use kiln_tests::scenes::Scene;
+use kiln_tests::scenes::{Scene, fisheye};
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
 
 const CEILING: f32 = 0.01;
@@ -70,6 +70,7 @@ fn recorded_image_pairs() {
             rates: uniforms,
             counters: small("counters", 256),
             args: small("args", Args::table_bytes(1) as u32),
+            lens: 0,
         };
         let unused = small("unused", 4);
         let pixels = Pixels {
@@ -274,6 +275,7 @@ fn smoothing_filter() {
             camera.translation[2] = 1.0 + f32::from(i);
             camera.fx += f32::from(i);
             camera.cx += 3.0;
+            camera.lens = (i == 4).then(|| fisheye(1.7));
             camera
         })
         .collect();

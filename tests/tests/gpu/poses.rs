@@ -13,7 +13,7 @@ use kiln::twins::step::{step, surface_step, target_from_u8};
 use kiln_tests::banded::{Run, camera, profile, scene, trainer};
 use kiln_tests::compare::close;
 use kiln_tests::gpu::{Gpu, assert_valid, open, variants};
-use kiln_tests::scenes::Scene;
+use kiln_tests::scenes::{Scene, fisheye};
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
 
 const EXTENT: f32 = 2.5;
@@ -33,16 +33,23 @@ fn block(camera: &Camera, sh_degree: u32, iteration: u32) -> StepUniforms {
 /// correction goes on as the twin's does, and those of other views stay as they are.
 #[test]
 fn corrections() {
-    for normals in [0.0, NORMALS] {
-        let scene = Scene {
-            seed: 17,
-            size: [70, 45],
-            ..Scene::default()
-        };
+    let pinhole = Scene {
+        seed: 17,
+        size: [70, 45],
+        ..Scene::default()
+    };
+    let fisheye = Scene {
+        focal: 21.0,
+        scales: [0.02, 0.15],
+        lens: Some(fisheye(1.6)),
+        ..pinhole
+    };
+    for (scene, normals) in [(&pinhole, 0.0), (&pinhole, NORMALS), (&fisheye, 0.0)] {
         let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
         let size = (scene.size[0], scene.size[1]);
         let mut c = Capacities::new(scene.count, scene.count, 12 * scene.count, scene.sh_degree, [size]);
         (c.chunk, c.poses, c.losses.normals) = (256, 3, normals > 0.0);
+        c.lens = scene.lens.is_some();
         let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |_| Vec::new());
         let poses = gpu.tensors.extra.poses.expect("asked for");
         let mut words: Vec<f32> = vec![0.0; 3 * WORDS];

@@ -31,6 +31,7 @@ fn shared(table: &mut TensorTable) -> Shared {
         rates: uniforms,
         counters: small(table, "counters", size_of::<Counters>() as u64 / 4),
         args: small(table, "args", Args::table_bytes(1) / 4),
+        lens: 0,
     }
 }
 

@@ -8,7 +8,7 @@ use kiln::twins::dropout::Dropout;
 use kiln::twins::project::Filter2d;
 use kiln_tests::child;
 use kiln_tests::gpu::open;
-use kiln_tests::scenes::Scene;
+use kiln_tests::scenes::{Scene, fisheye};
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
 
@@ -23,6 +23,7 @@ fn capacities(scene: &Scene, chunk: u32) -> Capacities {
         [(scene.size[0], scene.size[1])],
     );
     c.chunk = chunk;
+    c.lens = scene.lens.is_some();
     c
 }
 
@@ -245,6 +246,42 @@ fn principal_point_off_centre() {
         ..Scene::default()
     };
     check_scene(&scene, &[ALL[0], ALL[3]], 1024);
+}
+
+/// A camera amid the Gaussians that sees what is beside it and behind it, in all variants and in chunks; and a pinhole where
+/// other cameras have a lens.
+#[test]
+fn through_a_fisheye() {
+    let scene = Scene {
+        seed: 23,
+        count: 700,
+        size: [75, 52],
+        scales: [0.02, 0.15],
+        focal: 21.0,
+        shift: [2.5, -1.5],
+        lens: Some(fisheye(1.8)),
+        ..Scene::default()
+    };
+    assert!(check_scene(&scene, &ALL, 256) > 300);
+    let narrow = Scene {
+        lens: Some(fisheye(0.9)),
+        scales: [0.1, 0.5],
+        count: 200,
+        ..scene
+    };
+    assert!(check_flags(&narrow, &narrow.model(), &ALL[..1], 256, true, flags::CLASSIC) > 50);
+    let pinhole = Scene { lens: None, ..scene };
+    let mut c = capacities(&pinhole, 256);
+    c.lens = true;
+    let images = [c, capacities(&pinhole, 256)].map(|c| {
+        let mut gpu = staged(&c, &ALL[0]);
+        gpu.load(&pinhole.model());
+        let camera = pinhole.camera();
+        let status = gpu.run(1, &uniforms(&camera, pinhole.sh_degree, 1), &pinhole.target());
+        assert!(status.stalled == 0 && status.visible > 100, "{status:?}");
+        gpu.values(|c| c.geometry, |c| c.sh, pinhole.count as usize)
+    });
+    assert_eq!(images[0], images[1], "a pinhole's step is the same bytes");
 }
 
 #[test]

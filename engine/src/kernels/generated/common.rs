@@ -63,7 +63,7 @@ const _: () = {
     assert!(size_of::<DensifyControl>() == 2120);
 };
 
-/// A training camera in the table of all of them.
+/// .
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct FilterCamera {
@@ -77,6 +77,12 @@ pub struct FilterCamera {
     pub intrinsics: [f32; 4],
     /// Width and height, px; near plane, world units; largest stretch.
     pub size: [f32; 4],
+    /// Of a fisheye, see `lens.glsl`.
+    pub lens_radial: [f32; 4],
+    /// Likewise.
+    pub lens_sideways: [f32; 4],
+    /// Likewise; 0 for a pinhole.
+    pub lens_range: [f32; 4],
 }
 
 const _: () = {
@@ -85,7 +91,10 @@ const _: () = {
     assert!(offset_of!(FilterCamera, row2) == 32);
     assert!(offset_of!(FilterCamera, intrinsics) == 48);
     assert!(offset_of!(FilterCamera, size) == 64);
-    assert!(size_of::<FilterCamera>() == 80);
+    assert!(offset_of!(FilterCamera, lens_radial) == 80);
+    assert!(offset_of!(FilterCamera, lens_sideways) == 96);
+    assert!(offset_of!(FilterCamera, lens_range) == 112);
+    assert!(size_of::<FilterCamera>() == 128);
 };
 
 /// A view, and the rows of it that are drawn at a time; written by the host.
@@ -225,6 +234,12 @@ pub struct StepUniforms {
     pub lists_y: u32,
     /// Pixels along the side of such a tile.
     pub list_px: u32,
+    /// Of a fisheye, see `lens.glsl`: coefficients of even powers of the angle.
+    pub lens_radial: [f32; 4],
+    /// Its tangential and prism terms.
+    pub lens_sideways: [f32; 4],
+    /// Its largest angle, radius and slope there, angle beyond which nothing is drawn; 0 for a pinhole.
+    pub lens_range: [f32; 4],
 }
 
 const _: () = {
@@ -270,7 +285,10 @@ const _: () = {
     assert!(offset_of!(StepUniforms, lists_x) == 308);
     assert!(offset_of!(StepUniforms, lists_y) == 312);
     assert!(offset_of!(StepUniforms, list_px) == 316);
-    assert!(size_of::<StepUniforms>() == 320);
+    assert!(offset_of!(StepUniforms, lens_radial) == 320);
+    assert!(offset_of!(StepUniforms, lens_sideways) == 336);
+    assert!(offset_of!(StepUniforms, lens_range) == 352);
+    assert!(size_of::<StepUniforms>() == 368);
 };
 
 /// Counts that stay on the device; also the status word that the host reads some steps late.

@@ -81,9 +81,17 @@ pub struct Push {
     pub first_group: u32,
 }
 
+/// Specialisation constants of [`KERNEL`] and [`BAND`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: some cameras have one.
+    pub lens: u32,
+}
+
 /// `cull.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new("cull", include_bytes!("../../../../shaders/spv/cull.spv"));
+pub static KERNEL: Kernel<Bind, Push, Spec> = Kernel::new("cull", include_bytes!("../../../../shaders/spv/cull.spv"));
 
 /// `cull.band.spv`, made with `BAND=1`.
-pub static BAND: Kernel<BandBind, Push> =
+pub static BAND: Kernel<BandBind, Push, Spec> =
     Kernel::new("cull.band", include_bytes!("../../../../shaders/spv/cull.band.spv"));

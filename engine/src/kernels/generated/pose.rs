@@ -139,6 +139,14 @@ pub struct Push {
     pub first_group: u32,
 }
 
+/// Specialisation constants of [`GRADIENT`] and [`GRADIENT_SURFACE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: some cameras have one.
+    pub lens: u32,
+}
+
 /// `pose.spv`.
 pub static KERNEL: Kernel<Bind> = Kernel::new("pose", include_bytes!("../../../../shaders/spv/pose.spv"));
 
@@ -147,13 +155,13 @@ pub static UPDATE: Kernel<UpdateBind> =
     Kernel::new("pose.update", include_bytes!("../../../../shaders/spv/pose.update.spv"));
 
 /// `pose.gradient.spv`, made with `GRADIENT=1`.
-pub static GRADIENT: Kernel<GradientBind, Push> = Kernel::new(
+pub static GRADIENT: Kernel<GradientBind, Push, Spec> = Kernel::new(
     "pose.gradient",
     include_bytes!("../../../../shaders/spv/pose.gradient.spv"),
 );
 
 /// `pose.gradient_surface.spv`, made with `GRADIENT=1 SURFACE=1`.
-pub static GRADIENT_SURFACE: Kernel<GradientSurfaceBind, Push> = Kernel::new(
+pub static GRADIENT_SURFACE: Kernel<GradientSurfaceBind, Push, Spec> = Kernel::new(
     "pose.gradient_surface",
     include_bytes!("../../../../shaders/spv/pose.gradient_surface.spv"),
 );

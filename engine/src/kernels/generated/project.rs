@@ -157,35 +157,44 @@ pub struct DeferredPush {
     pub seen_plane: u32,
 }
 
+/// Specialisation constants of [`KERNEL`], [`HALF`], [`SURFACE`], [`DEFERRED`], [`HALF_SURFACE`] and [`HALF_DEFERRED`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: some cameras have one.
+    pub lens: u32,
+}
+
 /// `project.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new("project", include_bytes!("../../../../shaders/spv/project.spv"));
+pub static KERNEL: Kernel<Bind, Push, Spec> =
+    Kernel::new("project", include_bytes!("../../../../shaders/spv/project.spv"));
 
 /// `project.half.spv`, made with `HALF=1`.
-pub static HALF: Kernel<Bind, Push> = Kernel::new(
+pub static HALF: Kernel<Bind, Push, Spec> = Kernel::new(
     "project.half",
     include_bytes!("../../../../shaders/spv/project.half.spv"),
 );
 
 /// `project.surface.spv`, made with `SURFACE=1`.
-pub static SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+pub static SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
     "project.surface",
     include_bytes!("../../../../shaders/spv/project.surface.spv"),
 );
 
 /// `project.deferred.spv`, made with `DEFERRED=1`.
-pub static DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
+pub static DEFERRED: Kernel<DeferredBind, DeferredPush, Spec> = Kernel::new(
     "project.deferred",
     include_bytes!("../../../../shaders/spv/project.deferred.spv"),
 );
 
 /// `project.half_surface.spv`, made with `HALF=1 SURFACE=1`.
-pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+pub static HALF_SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
     "project.half_surface",
     include_bytes!("../../../../shaders/spv/project.half_surface.spv"),
 );
 
 /// `project.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
-pub static HALF_DEFERRED: Kernel<DeferredBind, DeferredPush> = Kernel::new(
+pub static HALF_DEFERRED: Kernel<DeferredBind, DeferredPush, Spec> = Kernel::new(
     "project.half_deferred",
     include_bytes!("../../../../shaders/spv/project.half_deferred.spv"),
 );

@@ -55,6 +55,14 @@ pub struct Push {
     pub plane: u32,
 }
 
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: some cameras have one.
+    pub lens: u32,
+}
+
 /// `tile_survey.spv`.
-pub static KERNEL: Kernel<Bind, Push> =
+pub static KERNEL: Kernel<Bind, Push, Spec> =
     Kernel::new("tile_survey", include_bytes!("../../../../shaders/spv/tile_survey.spv"));

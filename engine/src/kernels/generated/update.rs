@@ -221,99 +221,110 @@ pub struct DeferredPush {
     pub seen_plane: u32,
 }
 
+/// Specialisation constants of [`KERNEL`], [`HALF`], [`BOUND`], [`DENSE`], [`COMPACT`], [`SURFACE`], [`DEFERRED`],
+/// [`HALF_BOUND`], [`HALF_DENSE`], [`HALF_SURFACE`], [`COMPACT_BOUND`], [`COMPACT_DENSE`], [`HALF_DEFERRED`],
+/// [`SURFACE_DENSE`], [`COMPACT_SURFACE`], [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: some cameras have one.
+    pub lens: u32,
+}
+
 /// `update.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new("update", include_bytes!("../../../../shaders/spv/update.spv"));
+pub static KERNEL: Kernel<Bind, Push, Spec> =
+    Kernel::new("update", include_bytes!("../../../../shaders/spv/update.spv"));
 
 /// `update.half.spv`, made with `HALF=1`.
-pub static HALF: Kernel<Bind, Push> =
+pub static HALF: Kernel<Bind, Push, Spec> =
     Kernel::new("update.half", include_bytes!("../../../../shaders/spv/update.half.spv"));
 
 /// `update.bound.spv`, made with `BOUND=1`.
-pub static BOUND: Kernel<Bind, Push> = Kernel::new(
+pub static BOUND: Kernel<Bind, Push, Spec> = Kernel::new(
     "update.bound",
     include_bytes!("../../../../shaders/spv/update.bound.spv"),
 );
 
 /// `update.dense.spv`, made with `DENSE=1`.
-pub static DENSE: Kernel<DenseBind, Push> = Kernel::new(
+pub static DENSE: Kernel<DenseBind, Push, Spec> = Kernel::new(
     "update.dense",
     include_bytes!("../../../../shaders/spv/update.dense.spv"),
 );
 
 /// `update.compact.spv`, made with `COMPACT=1`.
-pub static COMPACT: Kernel<Bind, Push> = Kernel::new(
+pub static COMPACT: Kernel<Bind, Push, Spec> = Kernel::new(
     "update.compact",
     include_bytes!("../../../../shaders/spv/update.compact.spv"),
 );
 
 /// `update.surface.spv`, made with `SURFACE=1`.
-pub static SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+pub static SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
     "update.surface",
     include_bytes!("../../../../shaders/spv/update.surface.spv"),
 );
 
 /// `update.deferred.spv`, made with `DEFERRED=1`.
-pub static DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
+pub static DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
     "update.deferred",
     include_bytes!("../../../../shaders/spv/update.deferred.spv"),
 );
 
 /// `update.half_bound.spv`, made with `HALF=1 BOUND=1`.
-pub static HALF_BOUND: Kernel<Bind, Push> = Kernel::new(
+pub static HALF_BOUND: Kernel<Bind, Push, Spec> = Kernel::new(
     "update.half_bound",
     include_bytes!("../../../../shaders/spv/update.half_bound.spv"),
 );
 
 /// `update.half_dense.spv`, made with `HALF=1 DENSE=1`.
-pub static HALF_DENSE: Kernel<DenseBind, Push> = Kernel::new(
+pub static HALF_DENSE: Kernel<DenseBind, Push, Spec> = Kernel::new(
     "update.half_dense",
     include_bytes!("../../../../shaders/spv/update.half_dense.spv"),
 );
 
 /// `update.half_surface.spv`, made with `HALF=1 SURFACE=1`.
-pub static HALF_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+pub static HALF_SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
     "update.half_surface",
     include_bytes!("../../../../shaders/spv/update.half_surface.spv"),
 );
 
 /// `update.compact_bound.spv`, made with `COMPACT=1 BOUND=1`.
-pub static COMPACT_BOUND: Kernel<Bind, Push> = Kernel::new(
+pub static COMPACT_BOUND: Kernel<Bind, Push, Spec> = Kernel::new(
     "update.compact_bound",
     include_bytes!("../../../../shaders/spv/update.compact_bound.spv"),
 );
 
 /// `update.compact_dense.spv`, made with `COMPACT=1 DENSE=1`.
-pub static COMPACT_DENSE: Kernel<DenseBind, Push> = Kernel::new(
+pub static COMPACT_DENSE: Kernel<DenseBind, Push, Spec> = Kernel::new(
     "update.compact_dense",
     include_bytes!("../../../../shaders/spv/update.compact_dense.spv"),
 );
 
 /// `update.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
-pub static HALF_DEFERRED: Kernel<Bind, DeferredPush> = Kernel::new(
+pub static HALF_DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
     "update.half_deferred",
     include_bytes!("../../../../shaders/spv/update.half_deferred.spv"),
 );
 
 /// `update.surface_dense.spv`, made with `SURFACE=1 DENSE=1`.
-pub static SURFACE_DENSE: Kernel<SurfaceDenseBind, Push> = Kernel::new(
+pub static SURFACE_DENSE: Kernel<SurfaceDenseBind, Push, Spec> = Kernel::new(
     "update.surface_dense",
     include_bytes!("../../../../shaders/spv/update.surface_dense.spv"),
 );
 
 /// `update.compact_surface.spv`, made with `COMPACT=1 SURFACE=1`.
-pub static COMPACT_SURFACE: Kernel<SurfaceBind, Push> = Kernel::new(
+pub static COMPACT_SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
     "update.compact_surface",
     include_bytes!("../../../../shaders/spv/update.compact_surface.spv"),
 );
 
 /// `update.half_surface_dense.spv`, made with `HALF=1 SURFACE=1 DENSE=1`.
-pub static HALF_SURFACE_DENSE: Kernel<SurfaceDenseBind, Push> = Kernel::new(
+pub static HALF_SURFACE_DENSE: Kernel<SurfaceDenseBind, Push, Spec> = Kernel::new(
     "update.half_surface_dense",
     include_bytes!("../../../../shaders/spv/update.half_surface_dense.spv"),
 );
 
 /// `update.compact_surface_dense.spv`, made with `COMPACT=1 SURFACE=1 DENSE=1`.
-pub static COMPACT_SURFACE_DENSE: Kernel<SurfaceDenseBind, Push> = Kernel::new(
+pub static COMPACT_SURFACE_DENSE: Kernel<SurfaceDenseBind, Push, Spec> = Kernel::new(
     "update.compact_surface_dense",
     include_bytes!("../../../../shaders/spv/update.compact_surface_dense.spv"),
 );

@@ -43,6 +43,8 @@ pub(super) struct Renderer<'a> {
     sizes_px: Vec<[u32; 2]>,
     /// Photos carry a mask.
     masked: bool,
+    /// Some cameras have a lens.
+    lens: bool,
     /// Intersections there must be room for, when the guess was too small.
     intersections: Option<u32>,
     /// A view has more of them than a binding.
@@ -51,8 +53,33 @@ pub(super) struct Renderer<'a> {
     weights: Option<LpipsWeights>,
 }
 
+/// The views that a model is drawn for.
+pub(super) struct DrawnViews {
+    /// At most these sizes, pixels.
+    sizes_px: Vec<[u32; 2]>,
+    /// Photos carry a mask.
+    masked: bool,
+    /// Some cameras have a lens.
+    lens: bool,
+}
+
+impl DrawnViews {
+    /// Those of these cameras.
+    pub(super) fn of<'c>(cameras: impl Iterator<Item = &'c Camera>, masked: bool) -> Self {
+        let cameras: Vec<&Camera> = cameras.collect();
+        Self {
+            sizes_px: cameras
+                .iter()
+                .map(|camera| [camera.width_px, camera.height_px])
+                .collect(),
+            masked,
+            lens: cameras.iter().any(|camera| camera.lens.is_some()),
+        }
+    }
+}
+
 impl<'a> Renderer<'a> {
-    /// Draws `model` for views of at most `sizes_px`, with masked photos or not, and computes LPIPS when there are
+    /// Draws `model` for such views, and computes LPIPS when there are
     /// weights.
     pub(super) fn new(
         open: &'a OpenDevice,
@@ -60,7 +87,7 @@ impl<'a> Renderer<'a> {
         variants: &Variants,
         model: ModelParts,
         look: Look,
-        (sizes_px, masked): (Vec<[u32; 2]>, bool),
+        views: &DrawnViews,
         weights: Option<LpipsWeights>,
     ) -> Self {
         Self {
@@ -74,8 +101,9 @@ impl<'a> Renderer<'a> {
             },
             model,
             look,
-            sizes_px,
-            masked,
+            sizes_px: views.sizes_px.clone(),
+            masked: views.masked,
+            lens: views.lens,
             intersections: None,
             only_parts: false,
             weights,
@@ -223,6 +251,7 @@ impl<'a> Renderer<'a> {
         capacities.slots = 1;
         capacities.binding_bytes = Gpu::limits(&self.open.device).binding_bytes;
         capacities.masked = self.masked;
+        capacities.lens = self.lens;
         capacities.cameras = 1;
         capacities
     }

@@ -1,7 +1,7 @@
 //! The whole step against f64 finite differences, and the rasteriser against the plain formula.
 
 use super::*;
-use crate::scene::Camera;
+use crate::scene::{Camera, Fisheye};
 use crate::twins::TILE;
 use crate::twins::dropout::Dropout;
 use crate::twins::gaussian::VALUES;
@@ -342,6 +342,31 @@ fn gradients_match_differences_where_gaussians_are_left_out() {
             assert!(all.is_none_or(|all| (some.opacity * 0.7 / all.opacity - 1.0).abs() < 1e-7));
         }
         check(&scene, &settings);
+    }
+}
+
+/// A camera in the midst of the Gaussians that sees half the sphere, with every term of the lens.
+#[test]
+fn gradients_match_differences_through_a_fisheye() {
+    for (seed, filter_2d) in [(71, MIP), (72, Filter2d::Classic)] {
+        let mut scene = random(Options {
+            seed,
+            count: 90,
+            scales: [0.15, 0.5],
+            opacities: [0.15, 0.6],
+        });
+        scene.view.focal = [13.0, 12.5];
+        scene.view.lens = Some(Fisheye {
+            radial: [0.03, -0.01, 0.002, -0.0005],
+            tangential: [2e-3, -1e-3],
+            prism: [1e-3, 2e-3],
+            reach: 1.5,
+        });
+        for gaussian in &mut scene.gaussians {
+            gaussian.mean[2] -= 3.0;
+        }
+        let (compared, skipped, _) = compare(&scene, &settings(filter_2d, 1));
+        check_compared((compared, skipped, 0), &settings(filter_2d, 1));
     }
 }
 

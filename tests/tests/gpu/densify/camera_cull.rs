@@ -13,6 +13,7 @@ use kiln::twins::densify::compaction;
 use kiln::twins::gaussian::View;
 use kiln::twins::rng;
 use kiln_tests::gpu::variants;
+use kiln_tests::scenes::fisheye;
 
 use super::rig::{Rig, State, capacities, random};
 
@@ -25,7 +26,7 @@ const LIMITS: Limits = Limits {
     kernel_size: 0.1,
 };
 
-/// Five cameras on a ring of radius 3, turned anyhow.
+/// Five cameras on a ring of radius 3, turned anyhow; the last has a lens.
 fn cameras() -> Vec<Camera> {
     let one = |key: u32| {
         let q: [f32; 4] = [0, 1, 2, 3].map(|i| rng::normal(key, 2, 0, i));
@@ -42,7 +43,7 @@ fn cameras() -> Vec<Camera> {
             cy: 25.0,
             rotation,
             translation: [0, 1, 2].map(|i| -(0..3).map(|c| rotation[i][c] * position[c]).sum::<f32>()),
-            lens: None,
+            lens: (key == 4).then(|| fisheye(1.7)),
         }
     };
     (0..5).map(one).collect()
