@@ -192,6 +192,8 @@ pub enum Undistort {
     Inside,
     /// All of them, as far as twice the original's sides reach, with what is empty masked: for fisheyes.
     Whole,
+    /// Photos of fisheyes stay as they are and are trained through their lens; those of other lenses as with `inside`.
+    ExceptFisheye,
 }
 
 /// `dataset.alpha`

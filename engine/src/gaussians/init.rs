@@ -21,6 +21,9 @@ pub const RANDOM_POINTS: u32 = 100_000;
 /// Highest degree of spherical harmonics.
 const MAX_SH_DEGREE: u32 = 3;
 
+/// Places of a picture that are tried for one that a ray arrives at.
+const TRIES: u32 = 64;
+
 /// Random points in front of cameras lie between these multiples of the typical distance to what they look at.
 const DEPTHS: [f32; 2] = [0.25, 4.0];
 
@@ -133,7 +136,7 @@ pub fn random_points(count: u32, half_side: f32, seed: u64) -> Vec<Point> {
 ///
 /// Each point takes a random camera, a random place in its picture and a depth whose logarithm is uniform between a
 /// quarter and four times the typical distance: the median distance of the cameras from the point nearest to all optical
-/// axes, or the scene's `extent` where the cameras do not look at anything together.
+/// axes, or the scene's `extent` where the cameras do not look at anything together. Depths are those of [`Camera::sees`].
 #[must_use]
 pub fn frustum_points(cameras: &[Camera], extent: f32, count: u32, seed: u64) -> Vec<Point> {
     let mut random = SplitMix64::new(seed);
@@ -142,11 +145,15 @@ pub fn frustum_points(cameras: &[Camera], extent: f32, count: u32, seed: u64) ->
     let [near, far] = DEPTHS.map(|depth| (depth * distance).ln());
     let mut point = || {
         let camera = cameras.get(random.below(views) as usize)?;
-        let x = (random.next_f32() * camera.width_px as f32 - camera.cx) / camera.fx;
-        let y = (random.next_f32() * camera.height_px as f32 - camera.cy) / camera.fy;
+        let mut place = |_| {
+            let x = random.next_f32() * camera.width_px as f32;
+            let y = random.next_f32() * camera.height_px as f32;
+            camera.ray([x, y])
+        };
+        let ray = (0..TRIES).find_map(&mut place).unwrap_or([0.0, 0.0, 1.0]);
         let depth = (near + (far - near) * random.next_f32()).exp();
         let (r, centre) = (&camera.rotation, camera.position());
-        let ray = [x * depth, y * depth, depth];
+        let ray = ray.map(|value| value * depth);
         Some(Point {
             position: std::array::from_fn(|axis| centre[axis] + (0..3).map(|row| r[row][axis] * ray[row]).sum::<f32>()),
             color: [0; 3].map(|_: u8| 127 + random.below(2) as u8),
@@ -269,6 +276,34 @@ mod tests {
             (500..2500).contains(&beyond),
             "{beyond} of 5000 lie outside twice the ring"
         );
+    }
+
+    #[test]
+    fn points_of_a_fisheye_fill_what_it_sees() {
+        let around = Camera {
+            fx: 20.0,
+            fy: 20.0,
+            lens: Some(crate::scene::Fisheye {
+                radial: [0.0; 4],
+                tangential: [0.0; 2],
+                prism: [0.0; 2],
+                reach: 1.8,
+            }),
+            ..camera([0.0; 3], [0.0, 0.0, 1.0])
+        };
+        let points = frustum_points(std::slice::from_ref(&around), 2.0, 4000, 1);
+        assert_eq!(points.len(), 4000);
+        for point in &points {
+            // A place within rounding of the border may be beside it.
+            let distance = point.position.iter().map(|x| x * x).sum::<f32>().sqrt();
+            assert!((0.499..8.01).contains(&distance), "{point:?}");
+        }
+        let seen = points
+            .iter()
+            .filter(|point| around.sees(point.position).is_some())
+            .count();
+        let behind = points.iter().filter(|point| point.position[2] < 0.0).count();
+        assert!(seen > 3980 && behind > 50, "{seen} {behind}");
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
         undistort: match profile.dataset.undistort {
             config::Undistort::Inside => Undistort::Inside,
             config::Undistort::Whole => Undistort::Whole,
+            config::Undistort::ExceptFisheye => Undistort::ExceptFisheye,
         },
         masks: match profile.dataset.masks.as_str() {
             "auto" => MaskChoice::Auto,
@@ -42,6 +43,19 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
         normals: None,
         seen_points: 0,
     })
+}
+
+/// How the scene is read for what looks along the straight rays of pinholes, such as meshes: fisheyes that training keeps as they are
+/// are undistorted whole.
+///
+/// # Errors
+/// See [`scene_options`].
+pub fn pinhole_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
+    let mut options = scene_options(profile)?;
+    if options.undistort == Undistort::ExceptFisheye {
+        options.undistort = Undistort::Whole;
+    }
+    Ok(options)
 }
 
 /// How the scene is read for training, which alone looks at maps of photos.

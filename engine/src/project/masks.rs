@@ -90,7 +90,14 @@ fn hits(view: &View, (width, height): (u32, u32), ground: &Ground, heights: &Hei
             if !inside {
                 continue;
             }
-            let ray = [(x - lens.cx) / lens.fx, (y - lens.cy) / lens.fy, 1.0];
+            let off = [(x - lens.cx) / lens.fx, (y - lens.cy) / lens.fy];
+            let ray = match &view.camera.lens {
+                None => [off[0], off[1], 1.0],
+                Some(fisheye) => match fisheye.ray(off) {
+                    Some(ray) => ray,
+                    None => continue,
+                },
+            };
             // To the world: the rotation's rows are the camera's axes.
             let ray: [f64; 3] = std::array::from_fn(|i| (0..3).map(|axis| rotation[axis][i] * ray[axis]).sum());
             let hit = heights.hit(place, above, ground.flat(ray), ground.height(ray));

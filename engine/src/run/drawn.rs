@@ -1,4 +1,4 @@
-//! Meshes drawn from the views of a scene, and held against its photos and against a truth.
+//! Meshes drawn from the views of a scene, which are pinholes, and held against its photos and against a truth.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::{RunError, StoredError};
 use crate::config::Profile;
 use crate::eval::{DepthPicture, EvalFile, Picture};
 use crate::mesh::{DepthFile, MeshFile, MeshScores, Truth, TruthSettings};
-use crate::plan::{OpenDevice, scene_options};
+use crate::plan::{OpenDevice, pinhole_options};
 use crate::record::events::Progress;
 use crate::scene::{Camera, SceneIndex};
 use crate::vk::DeviceKind;
@@ -65,7 +65,7 @@ impl<'a> Drawn<'a> {
         truth: Option<(&Truth, &TruthSettings)>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<MeshEvaluated, RunError> {
-        let scene = SceneIndex::load(scene, &scene_options(self.profile)?)?;
+        let scene = SceneIndex::load(scene, &pinhole_options(self.profile)?)?;
         if scene.test.is_empty() {
             let scene = scene.root;
             return Err(StoredError::NoTestViews { scene }.into());

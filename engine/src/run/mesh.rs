@@ -1,17 +1,19 @@
 //! What a mesh at the end of a run will take, before the run begins.
 
+use super::RunError;
 use crate::config::{MeshMethod, Profile};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
-use crate::mesh::{MeshError, MeshJob, MeshOutlook, most_points};
-use crate::plan::{Faults, FirstModel, Look, available_bytes};
+use crate::mesh::{MeshJob, MeshOutlook, most_points};
+use crate::plan::{Faults, FirstModel, Look, available_bytes, pinhole_options};
 use crate::scene::SceneIndex;
 
 /// Plans the mesh of a model with as many Gaussians as a run may grow to. Where its surfaces will be is taken from the first
-/// model, so the voxels may be others in the end; what is allocated depends on them by a bit per brick only.
+/// model, so the voxels may be others in the end; what is allocated depends on them by a bit per brick only. A scene with fisheyes as
+/// they are is read again, as the mesh will see it.
 ///
 /// # Errors
-/// [`MeshError`] when it cannot fit, on the device or, for the points of a reconstruction, in the host's memory.
+/// [`RunError::Scene`]; [`RunError::Mesh`] when it cannot fit, on the device or, for the points of a reconstruction, in the host's memory.
 pub fn mesh_outlook(
     profile: &Profile,
     scene: &SceneIndex,
@@ -19,7 +21,12 @@ pub fn mesh_outlook(
     variants: &Variants,
     (budget, limits): (Budget, PlanLimits),
     faults: &Faults,
-) -> Result<MeshOutlook, MeshError> {
+) -> Result<MeshOutlook, RunError> {
+    let has_lens = scene.views().any(|(_, view)| view.camera.lens.is_some());
+    let through_pinholes =
+        has_lens.then(|| SceneIndex::load(&scene.root, &pinhole_options(profile)?).map_err(RunError::from));
+    let through_pinholes = through_pinholes.transpose()?;
+    let scene = through_pinholes.as_ref().unwrap_or(scene);
     let look = Look::of(profile, profile.model.sh_degree);
     let job = MeshJob::new(profile, &first.gaussians, look, scene);
     let degree = profile.model.sh_degree;

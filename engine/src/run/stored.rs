@@ -19,11 +19,13 @@ use crate::export::{PlyComments, PlyParts, RenderMode, read_camera_path, read_ca
 use crate::gaussians::Gaussians;
 use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Up};
-use crate::plan::{CLASSIC_KERNEL_SIZE, Faults, Look, OpenDevice, Pinned, available_bytes, scene_options, schedule};
+use crate::plan::{
+    CLASSIC_KERNEL_SIZE, Faults, Look, OpenDevice, Pinned, available_bytes, pinhole_options, scene_options, schedule,
+};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
-use crate::scene::{Camera, DEFAULT_NEAR_Z, SceneIndex, Split};
+use crate::scene::{Camera, DEFAULT_NEAR_Z, SceneIndex, SceneOptions, Split};
 use crate::vk::DeviceKind;
 
 /// Where a model lies.
@@ -203,8 +205,8 @@ impl<'a> Stored<'a> {
     }
 
     /// The scene in `path`, its cameras where the run of the model corrected them to; true when it did.
-    fn scene(&self, path: &Path) -> Result<(SceneIndex, bool), RunError> {
-        let mut scene = SceneIndex::load(path, &scene_options(self.profile)?)?;
+    fn scene(&self, path: &Path, options: &SceneOptions) -> Result<(SceneIndex, bool), RunError> {
+        let mut scene = SceneIndex::load(path, options)?;
         let refined = self.cameras.is_file();
         if refined {
             let known: BTreeMap<String, Camera> = read_cameras(&self.cameras)?.into_iter().collect();
@@ -237,10 +239,11 @@ impl<'a> Stored<'a> {
         &self.pinned.warnings
     }
 
-    /// The views to draw, and the near plane of the scene that they are of, unless the profile has one.
-    fn views(&self, cameras: &Cameras) -> Result<Views, RunError> {
+    /// The views to draw, those of a scene as it is read by `options`, and the near plane of the scene that they are of, unless the
+    /// profile has one.
+    fn views(&self, cameras: &Cameras, options: &SceneOptions) -> Result<Views, RunError> {
         match cameras {
-            Cameras::Scene { scene, set } => of_scene(&self.scene(scene)?.0, *set, self.profile),
+            Cameras::Scene { scene, set } => of_scene(&self.scene(scene, options)?.0, *set, self.profile),
             _ => views_of(cameras, self.profile),
         }
     }
@@ -256,7 +259,7 @@ impl<'a> Stored<'a> {
         run: Option<&Path>,
         tell: &mut dyn FnMut(News),
     ) -> Result<Evaluated, RunError> {
-        let (scene, refined) = self.scene(scene)?;
+        let (scene, refined) = self.scene(scene, &scene_options(self.profile)?)?;
         self.look.near_z = self.profile.near_z(&scene);
         let mut folder = match run {
             Some(root) => Some(RunFolder::reopen(root, &RunScene::of(&scene))?),
@@ -332,7 +335,7 @@ impl<'a> Stored<'a> {
         out: &Path,
         tell: &mut dyn FnMut(News),
     ) -> Result<Vec<PathBuf>, RunError> {
-        let (views, near_z) = self.views(cameras)?;
+        let (views, near_z) = self.views(cameras, &scene_options(self.profile)?)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
         let drawn = DrawnViews::of(views.iter().map(|(_, camera)| camera), false);
         let Self {
@@ -354,7 +357,8 @@ impl<'a> Stored<'a> {
     }
 
     /// Renders depth and normals of views into `out`, as `layers` ask: depths as 16-bit pictures with their scales in
-    /// `depth.json`, normals as colours; gives the paths of all. What a depth is, `mesh.depth` says.
+    /// `depth.json`, normals as colours; gives the paths of all. What a depth is, `mesh.depth` says. Fisheyes that training kept as
+    /// they are are drawn as the pinholes that `dataset.undistort: whole` makes of them.
     ///
     /// # Errors
     /// See [`Stored::render`]; [`RunError::Mesh`].
@@ -365,7 +369,7 @@ impl<'a> Stored<'a> {
         out: &Path,
         tell: &mut dyn FnMut(News),
     ) -> Result<Vec<PathBuf>, RunError> {
-        let (views, near_z) = self.views(cameras)?;
+        let (views, near_z) = self.views(cameras, &pinhole_options(self.profile)?)?;
         self.look.near_z = near_z.unwrap_or(self.look.near_z);
         let model = whole(&mut self.model, &self.path, &self.open.faults)?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
@@ -387,7 +391,7 @@ impl<'a> Stored<'a> {
         Ok(paths)
     }
 
-    /// Plans a mesh from the training views of `scene`, and makes it in the folder of `to`, with that way up, unless only the plan is
+    /// Plans a mesh from the training views of `scene`, all of them pinholes, and makes it in the folder of `to`, with that way up, unless only the plan is
     /// wanted.
     ///
     /// # Errors
@@ -399,7 +403,7 @@ impl<'a> Stored<'a> {
         to: Option<(&Path, Up)>,
         tell: mesh::Tell<'_>,
     ) -> Result<(MeshOutlook, Option<Made>), RunError> {
-        let (scene, _) = self.scene(scene)?;
+        let (scene, _) = self.scene(scene, &pinhole_options(self.profile)?)?;
         self.look.near_z = self.profile.near_z(&scene);
         let model = whole(&mut self.model, &self.path, &self.open.faults)?;
         let job = MeshJob::new(self.profile, model, self.look, &scene);
@@ -484,12 +488,12 @@ pub(super) fn pictures(
 /// Views to draw, by name, and the near plane of the scene that they are of.
 type Views = (Vec<(String, Camera)>, Option<f32>);
 
-/// The views; those of a scene bring its near plane along, unless the profile has one.
+/// The views, all of them pinholes; those of a scene bring its near plane along, unless the profile has one.
 pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<Views, RunError> {
     match cameras {
         Cameras::File(path) => Ok((read_cameras(path)?, None)),
         Cameras::Path(path) => Ok((read_camera_path(path)?, None)),
-        Cameras::Scene { scene, set } => of_scene(&SceneIndex::load(scene, &scene_options(profile)?)?, *set, profile),
+        Cameras::Scene { scene, set } => of_scene(&SceneIndex::load(scene, &pinhole_options(profile)?)?, *set, profile),
     }
 }
 

@@ -11,6 +11,16 @@ pub struct CameraUse {
     pub source_px: (u32, u32),
     /// Images.
     pub images: usize,
-    /// Share of a file's area that undistortion loses, 0 to 1; `None` for cameras without distortion.
+    /// Share of a file's area that undistortion loses, 0 to 1; `None` for cameras without distortion and fisheyes that stay as they are.
     pub lost: Option<f64>,
+    /// A fisheye.
+    pub is_fisheye: bool,
+}
+
+impl CameraUse {
+    /// True for a fisheye whose images stay as they are.
+    #[must_use]
+    pub const fn is_kept(&self) -> bool {
+        self.is_fisheye && self.lost.is_none()
+    }
 }

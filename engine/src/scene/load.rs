@@ -15,7 +15,7 @@ use sets::{Sets, hold_out_named};
 use super::camera_use::CameraUse;
 use super::error::listed;
 use super::fence::Fence;
-use super::formats::lens::Lens;
+use super::formats::lens::{Distortion, Lens};
 use super::formats::pairing::Pairing;
 use super::formats::posed::PosedImage;
 use super::formats::{blender, colmap, multiscale, nerfstudio, points_ply, unknown};
@@ -426,6 +426,7 @@ impl Loader<'_> {
             source_px: (view.source_width, view.source_height),
             images: 1,
             lost: view.upright.lens.as_ref().map(|lens| lens.lost),
+            is_fisheye: matches!(lens.distortion, Distortion::Fisheye { .. }),
         };
         self.cameras.push((lens, camera));
     }
@@ -503,7 +504,7 @@ impl Loader<'_> {
             normals::attach(&mut train, self.root, which, &points, &self.fence, told.0, told.1)?;
         }
         let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
-        self.notices.extend(crop_notices(&cameras));
+        self.notices.extend(crop_notices(&cameras, self.options.undistort));
         let turned = train
             .iter()
             .chain(&test)

@@ -26,7 +26,7 @@ const MOST: [usize; 2] = [1 << 15, 512];
 /// world units. None where no point is in any picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Near {
-    /// Along the optical axis, of points inside the picture; 0.5 % of a picture's points may be nearer.
+    /// Depth as [`Camera::sees`] has it, of points inside the picture; 0.5 % of a picture's points may be nearer.
     pub depth: Option<f32>,
     /// From the camera's centre, of all points; as many may be nearer.
     pub distance: Option<f32>,

@@ -5,7 +5,7 @@ use super::{Camera, Point};
 /// One in this many of a picture's points may be a stray that was matched wrongly, and lie in front of everything real.
 const STRAYS_ONE_IN: usize = 200;
 
-/// Camera-space z of the nearest of `points` that the picture of `camera` contains, world units.
+/// Depth, as [`Camera::sees`] has it, of the nearest of `points` that the picture of `camera` contains, world units.
 ///
 /// A picture contains a point that [`Camera::sees`]; whether something hides the point is not asked. The nearest one in 200 of
 /// those points are passed over, so that a few wrong ones do not decide: with fewer than 200 none are. `None` when the picture

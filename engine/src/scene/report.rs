@@ -74,8 +74,11 @@ pub struct CameraReport {
     pub source_px: [u32; 2],
     /// Images.
     pub images: usize,
-    /// Share of a file's area that undistortion loses, 0 to 1; absent without distortion.
+    /// Share of a file's area that undistortion loses, 0 to 1; absent without distortion and for images that stay as they are.
     pub crop: Option<f64>,
+    /// A fisheye whose images stay as they are.
+    #[serde(default)]
+    pub kept: bool,
 }
 
 /// A training size and how many images have it.
@@ -99,6 +102,7 @@ impl SceneReport {
             source_px: camera.source_px.into(),
             images: camera.images,
             crop: camera.lost.map(rounded),
+            kept: camera.is_kept(),
         });
         let crops = scene.cameras.iter().filter_map(|camera| camera.lost.map(rounded));
         let points = scene.points.iter().map(|point| point.position);
@@ -225,6 +229,7 @@ mod tests {
             source_px: [64, 48],
             images: 2,
             crop: None,
+            kept: false,
         };
         assert_eq!((report.cameras.len(), &report.cameras[0]), (2, &pinhole));
         let radial = &report.cameras[1];

@@ -8,4 +8,6 @@ pub enum Undistort {
     Inside,
     /// All of it, as far as twice the original's sides reach; what no ray of the lens reaches is masked.
     Whole,
+    /// Photos of fisheyes stay as they are and are rendered through their lens; those of other lenses as with `Inside`.
+    ExceptFisheye,
 }

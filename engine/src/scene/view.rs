@@ -115,7 +115,7 @@ impl View {
             cy: intrinsics.cy as f32,
             rotation: posed.rotation.map(|row| row.map(|value| value as f32)),
             translation: posed.translation.map(|value| value as f32),
-            lens: None,
+            lens: upright.kept.as_ref().map(|kept| kept.lens),
         };
         Ok(Self {
             name: posed.name,
@@ -135,9 +135,10 @@ impl View {
     }
 
     /// Forgets where the principal point is and takes the centre of the image; [`View::set_size`] must follow. The
-    /// principal point of an undistorted picture is known to be where it is and stays.
+    /// principal point of an undistorted picture is known to be where it is and stays, and so does the middle that a kept fisheye's
+    /// formula is about.
     pub(super) fn centre(&mut self) {
-        if self.upright.lens.is_some() {
+        if self.upright.lens.is_some() || self.camera.lens.is_some() {
             return;
         }
         self.intrinsics.cx = 0.5 * f64::from(self.source_width);

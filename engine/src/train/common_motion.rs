@@ -2,8 +2,8 @@
 //! elsewhere, so nothing holds it, and steps that are noisy carry it away.
 
 use crate::kernels::pose::{VALUES, WORDS};
-use crate::math::{Mat3, Vec3, add, cross, mat_vec, scale, sub};
-use crate::scene::{Camera, SceneIndex};
+use crate::math::{Mat3, Vec3, add, cross, dot, mat_vec, scale, sub};
+use crate::scene::{Camera, Fisheye, SceneIndex};
 
 /// Iterations after which the common motion is taken out of the corrections.
 pub(super) const EVERY: u32 = 100;
@@ -14,6 +14,8 @@ const POINTS: usize = 512;
 const MOTION: usize = 7;
 /// Share of the normal matrix's mean diagonal that is added to it: what cameras do not tell stays as it is.
 const RIDGE: f64 = 1e-6;
+/// Half a step of the differences that say how a lens moves a place, of a direction of length 1.
+const STEP: f64 = 1e-5;
 
 type Row<const N: usize> = [f64; N];
 
@@ -120,15 +122,19 @@ fn by_motion(camera: &Camera, offset: Vec3<f64>) -> [Row<MOTION>; VALUES] {
 /// the near plane is not drawn and does not count: points may lie in the cameras themselves, and one would outweigh all others.
 fn seen(camera: &Camera, points: &[[f32; 3]], unit: f64, near_z: f32) -> [Row<VALUES>; VALUES] {
     let mut sum = [[0.0; VALUES]; VALUES];
-    let seen = points.iter().filter_map(|point| camera.sees(*point));
-    for [column, row, depth] in seen.filter(|[.., depth]| *depth >= near_z) {
+    let lens = camera.lens.map(|lens| lens.to::<f64>());
+    let seen = points.iter().filter_map(|point| Some((camera.sees(*point)?, *point)));
+    for ([column, row, depth], point) in seen.filter(|([.., depth], _)| *depth >= near_z) {
         let [x, y] = [(column - camera.cx) / camera.fx, (row - camera.cy) / camera.fy].map(f64::from);
         let near = (f64::from(depth) * unit).recip();
-        // A turn w moves the point by w x (x, y, 1) depths, a shift s by s.
-        let by = [
-            [-x * y, 1.0 + x * x, -y, near, 0.0, -x * near],
-            [-1.0 - y * y, x * y, x, 0.0, near, -y * near],
-        ];
+        let by = match &lens {
+            // A turn w moves the point by w x (x, y, 1) depths, a shift s by s.
+            None => [
+                [-x * y, 1.0 + x * x, -y, near, 0.0, -x * near],
+                [-1.0 - y * y, x * y, x, 0.0, near, -y * near],
+            ],
+            Some(lens) => through(lens, camera.in_axes(point).map(f64::from), near),
+        };
         for by in by {
             for (row, a) in sum.iter_mut().zip(by) {
                 for (value, b) in row.iter_mut().zip(by) {
@@ -138,6 +144,21 @@ fn seen(camera: &Camera, points: &[[f32; 3]], unit: f64, near_z: f32) -> [Row<VA
         }
     }
     sum
+}
+
+/// How a place in a fisheye's picture, in focal lengths, moves by turn and shift of a camera that has the point at `at`, `near` the
+/// inverse of its distance in extents.
+fn through(lens: &Fisheye<f64>, at: Vec3<f64>, near: f64) -> [Row<VALUES>; 2] {
+    let ray = scale(at, dot(at, at).sqrt().recip());
+    let axis = |k: usize| -> Vec3<f64> { std::array::from_fn(|at| f64::from(u8::from(at == k))) };
+    // Places depend on directions alone: how far the point is does not matter but to shifts.
+    let by = |motion: Vec3<f64>| {
+        let [there, back] = [STEP, -STEP].map(|step| lens.place(add(ray, scale(motion, step))));
+        [0, 1].map(|k| (there[k] - back[k]) / (2.0 * STEP))
+    };
+    let turns = [0, 1, 2].map(|k| by(cross(axis(k), ray)));
+    let shifts = [0, 1, 2].map(|k| by(axis(k)).map(|value| value * near));
+    [0, 1].map(|row| std::array::from_fn(|k| if k < 3 { turns[k][row] } else { shifts[k - 3][row] }))
 }
 
 /// Inverse of a symmetric matrix without negative eigenvalues, a little ridge added; none of one that is all zeros.
@@ -176,7 +197,7 @@ fn inverse(mut normal: [Row<MOTION>; MOTION]) -> [Row<MOTION>; MOTION] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{dot, rotation, transpose};
+    use crate::math::{rotation, transpose};
     use crate::scene::SplitMix64;
 
     const EXTENT: f32 = 2.5;
@@ -290,6 +311,42 @@ mod tests {
         of(&cameras, &points).remove(&mut words);
         let after = seen_of(&words);
         assert!(after < 0.1 * before, "{before} {after}");
+    }
+
+    /// A fisheye in whose middle a place moves as a pinhole's does, and one far from it as places around.
+    #[test]
+    fn fisheyes_answer_like_pinholes_in_the_middle() {
+        let mut random = SplitMix64::new(3);
+        let mut cameras = cameras(2, &mut random);
+        let lens = Fisheye {
+            radial: [0.02, 0.0, 0.0, 0.0],
+            tangential: [0.0; 2],
+            prism: [0.0; 2],
+            reach: 1.9,
+        };
+        let middle = |camera: &Camera| -> [f32; 3] {
+            let position = camera.position();
+            std::array::from_fn(|axis| position[axis] + 2.0 * camera.rotation[2][axis])
+        };
+        let points = [middle(&cameras[0])];
+        let unit = f64::from(EXTENT).recip();
+        let pinhole = seen(&cameras[0], &points, unit, NEAR);
+        cameras[0].lens = Some(lens);
+        let fisheye = seen(&cameras[0], &points, unit, NEAR);
+        for (a, b) in pinhole.as_flattened().iter().zip(fisheye.as_flattened()) {
+            assert!((a - b).abs() < 1e-4, "{pinhole:?} {fisheye:?}");
+        }
+        // Beside the camera and a little behind it: a turn about y moves the place along x by the slope of the radius.
+        let wide = lens.to::<f64>();
+        let by = through(&wide, [3.0 * 1.7_f64.sin(), 0.0, 3.0 * 1.7_f64.cos()], 0.5);
+        let [radius, slope] = wide.radius(1.7);
+        assert!((by[0][1] - slope).abs() < 1e-6 && by[1][1].abs() < 1e-6, "{by:?}");
+        assert!((by[1][2] - radius).abs() < 1e-6, "{by:?}");
+        let across = [0.5 * slope * 1.7_f64.cos(), 0.5 * radius / 1.7_f64.sin()];
+        assert!(
+            (by[0][3] - across[0]).abs() < 1e-6 && (by[1][4] - across[1]).abs() < 1e-6,
+            "{by:?}"
+        );
     }
 
     /// A point right before one camera, which the picture does not show, does not outvote what all others see.

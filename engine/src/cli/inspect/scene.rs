@@ -80,6 +80,7 @@ impl Description for SceneDescription {
                     camera.source_px[1],
                     100.0 * crop
                 ),
+                None if camera.kept => ", kept as fisheyes".to_owned(),
                 None => String::new(),
             };
             let alike = match cameras {
@@ -233,6 +234,7 @@ mod tests {
             source_px: [side, side],
             images,
             crop,
+            kept: false,
         };
         let mut cameras: Vec<CameraReport> = (0..64)
             .map(|n| camera("OPENCV", 800, 1, Some(0.0301 + f64::from(n) * 1e-5)))

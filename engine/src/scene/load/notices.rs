@@ -5,10 +5,12 @@ use std::io::ErrorKind;
 use crate::scene::camera_use::CameraUse;
 use crate::scene::error::{SHOWN, listed};
 use crate::scene::view::View;
-use crate::scene::{Resolution, SceneError};
+use crate::scene::{Resolution, SceneError, Undistort};
 
 /// Training images narrower than this draw a warning, pixels.
 const TINY_WIDTH_PX: u32 = 32;
+/// Share of a fisheye's picture from which on its loss is worth a word.
+const MUCH: f64 = 0.05;
 
 /// Photos whose files cannot be used, with the reason of each.
 #[derive(Default)]
@@ -90,8 +92,8 @@ pub(super) fn odd_sizes(views: &[View], resolution: Resolution) -> Vec<String> {
     tiny.into_iter().chain(enlarged).collect()
 }
 
-/// What undistortion did to each camera, and in short to those after the first few.
-pub(super) fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
+/// What undistortion did to each camera, and in short to those after the first few; how to lose less of fisheyes.
+pub(super) fn crop_notices(cameras: &[CameraUse], undistort: Undistort) -> Vec<String> {
     let mut lossy: Vec<(&CameraUse, f64)> = cameras.iter().filter_map(|c| Some((c, c.lost?))).collect();
     lossy.sort_by_key(|(camera, _)| std::cmp::Reverse(camera.images));
     let mut notices: Vec<String> = lossy
@@ -111,6 +113,13 @@ pub(super) fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
             )
         })
         .collect();
+    if lossy.iter().any(|(camera, lost)| camera.is_fisheye && *lost >= MUCH) {
+        let remedy = match undistort {
+            Undistort::Whole => "`dataset.undistort: except_fisheye` keeps photos of fisheyes as they are",
+            _ => "`dataset.undistort: whole` keeps more of photos of fisheyes, `except_fisheye` keeps them as they are",
+        };
+        notices.push(remedy.to_owned());
+    }
     let rest = lossy.get(SHOWN..).unwrap_or_default();
     if !rest.is_empty() {
         let most = rest.iter().map(|(_, lost)| *lost).fold(0.0, f64::max);

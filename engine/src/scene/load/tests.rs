@@ -3,6 +3,7 @@
 
 mod damage;
 mod exports;
+mod fisheyes;
 mod formats;
 mod links;
 mod told;

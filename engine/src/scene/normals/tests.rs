@@ -238,6 +238,7 @@ fn directions_turn_as_places_do() {
             pixel_bytes: 3,
             turn,
             lens: None,
+            kept: None,
         };
         let [from, to] = [[10.0, 12.0], [13.0, 11.0]].map(|place| upright.stored_place(place));
         let stored = [0, 1].map(|k| (to[k] - from[k]) as f32);

@@ -6,6 +6,7 @@ pub(super) mod exr;
 pub(super) mod header;
 pub(super) mod images;
 pub(super) mod jpeg;
+pub(super) mod kept;
 pub(super) mod photo;
 pub(super) mod pixels;
 pub(super) mod rectify;

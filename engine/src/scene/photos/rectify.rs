@@ -77,9 +77,10 @@ impl Rectification {
             size: [f64::from(size_px.0), f64::from(size_px.1)],
             fold: distortion.fold(),
         };
-        let mut window = match undistort {
-            Undistort::Inside => lens.inside_of_edges(),
-            Undistort::Whole => lens.around_edges(),
+        let is_whole = undistort == Undistort::Whole;
+        let mut window = match is_whole {
+            false => lens.inside_of_edges(),
+            true => lens.around_edges(),
         };
         let focal = [source.fx, source.fy];
         for (axis, focal) in focal.into_iter().enumerate() {
@@ -90,7 +91,7 @@ impl Rectification {
             }
         }
         let mut shrinks = 0;
-        while undistort == Undistort::Inside && !lens.shows(&window) {
+        while !is_whole && !lens.shows(&window) {
             shrinks += 1;
             let large = |axis: usize| (window.high[axis] - window.low[axis]) * focal[axis] >= MIN_SIDE_PX;
             if shrinks > MAX_SHRINKS || !large(0) || !large(1) {
@@ -105,9 +106,9 @@ impl Rectification {
         if tiny(picture.0, size_px.0) || tiny(picture.1, size_px.1) {
             return None;
         }
-        let shown = match undistort {
-            Undistort::Inside => lens.area(&window) / (lens.size[0] * lens.size[1]),
-            Undistort::Whole => lens.share(&window),
+        let shown = match is_whole {
+            false => lens.area(&window) / (lens.size[0] * lens.size[1]),
+            true => lens.share(&window),
         };
         Some(Self {
             distortion,

@@ -1,4 +1,4 @@
-//! What is done to a file's picture before anything else: turned upright, then undistorted.
+//! What is done to a file's picture before anything else: turned upright, then undistorted, or kept as its fisheye took it.
 //!
 //! Owns two rules. A file may be a uniformly scaled copy of what its camera took; any other size is an error. The
 //! orientation that a camera wrote into a file is applied only where the sizes ask for it: when the file's sides are
@@ -12,6 +12,7 @@ use image::DynamicImage;
 use image::metadata::Orientation;
 
 use super::header::Header;
+use super::kept::Kept;
 use super::rectify::Rectification;
 use crate::scene::formats::lens::{Distortion, Focal, Lens};
 use crate::scene::{Intrinsics, SceneError, Undistort};
@@ -27,6 +28,8 @@ pub(in crate::scene) struct Upright {
     pub(in crate::scene) turn: Orientation,
     /// How it is then undistorted.
     pub(in crate::scene) lens: Option<Arc<Rectification>>,
+    /// The fisheye that it is rendered through instead.
+    pub(in crate::scene) kept: Option<Arc<Kept>>,
 }
 
 impl Upright {
@@ -111,15 +114,17 @@ impl Upright {
         values
     }
 
-    /// True when some pixels of the undistorted picture may have nothing in the file's.
+    /// True when some pixels of the undistorted picture may have nothing in the file's, or no ray of a fisheye arrives at some.
     pub(in crate::scene) fn shows_empty(&self) -> bool {
-        self.lens.as_ref().is_some_and(|lens| lens.has_empty)
+        self.lens.as_ref().is_some_and(|lens| lens.has_empty) || self.kept.as_ref().is_some_and(|kept| kept.has_empty)
     }
 
-    /// 255 for each pixel of the undistorted picture that the file's has something for, else 0; `None` where it has for all.
+    /// 255 for each pixel of the undistorted picture that the file's has something for, and of a kept one that a ray arrives at, else
+    /// 0; `None` where all are.
     pub(in crate::scene) fn shown(&self) -> Option<Vec<u8>> {
         let lens = self.lens.as_ref().filter(|lens| lens.has_empty);
-        lens.map(|lens| lens.shown())
+        let kept = self.kept.as_ref().filter(|kept| kept.has_empty);
+        lens.map(|lens| lens.shown()).or_else(|| kept.map(|kept| kept.shown()))
     }
 }
 
@@ -128,7 +133,14 @@ impl Upright {
 pub(in crate::scene) struct Planner {
     /// How much of bent pictures is shown.
     undistort: Undistort,
-    known: Vec<(Lens, (u32, u32), Arc<Rectification>)>,
+    known: Vec<(Lens, (u32, u32), Plan)>,
+}
+
+/// What becomes of the pictures of a lens.
+#[derive(Clone, Debug)]
+enum Plan {
+    Undistorted(Arc<Rectification>),
+    Kept(Arc<Kept>),
 }
 
 impl Planner {
@@ -162,37 +174,42 @@ impl Planner {
             pixel_bytes: header.pixel_bytes,
             turn,
             lens: None,
+            kept: None,
         };
         if lens.distortion == Distortion::None {
             return Ok((upright, intrinsics, size_px));
         }
-        let plan = self.rectification(lens, intrinsics, size_px);
+        let plan = self.lens(lens, intrinsics, size_px);
         let plan = plan.ok_or_else(|| SceneError::Distortion {
             path: path.to_owned(),
             model: lens.model,
         })?;
-        upright.lens = Some(Arc::clone(&plan));
-        Ok((upright, plan.pinhole, plan.size_px))
+        let (pinhole, size_px) = match &plan {
+            Plan::Undistorted(plan) => (plan.pinhole, plan.size_px),
+            Plan::Kept(_) => (intrinsics, size_px),
+        };
+        match plan {
+            Plan::Undistorted(plan) => upright.lens = Some(plan),
+            Plan::Kept(kept) => upright.kept = Some(kept),
+        }
+        Ok((upright, pinhole, size_px))
     }
 
-    fn rectification(
-        &mut self,
-        lens: &Lens,
-        intrinsics: Intrinsics,
-        size_px: (u32, u32),
-    ) -> Option<Arc<Rectification>> {
+    fn lens(&mut self, lens: &Lens, intrinsics: Intrinsics, size_px: (u32, u32)) -> Option<Plan> {
         let known = self.known.iter().rev();
         let same = known.into_iter().find(|(other, px, _)| other == lens && *px == size_px);
         if let Some((_, _, plan)) = same {
-            return Some(Arc::clone(plan));
+            return Some(plan.clone());
         }
-        let plan = Arc::new(Rectification::plan(
-            lens.distortion,
-            intrinsics,
-            size_px,
-            self.undistort,
-        )?);
-        self.known.push((*lens, size_px, Arc::clone(&plan)));
+        let is_fisheye = matches!(lens.distortion, Distortion::Fisheye { .. });
+        let plan = match is_fisheye && self.undistort == Undistort::ExceptFisheye {
+            true => Plan::Kept(Arc::new(Kept::plan(lens.distortion, intrinsics, size_px)?)),
+            false => {
+                let plan = Rectification::plan(lens.distortion, intrinsics, size_px, self.undistort);
+                Plan::Undistorted(Arc::new(plan?))
+            }
+        };
+        self.known.push((*lens, size_px, plan.clone()));
         Some(plan)
     }
 }
@@ -332,6 +349,7 @@ mod tests {
                 pixel_bytes: 3,
                 turn,
                 lens: None,
+                kept: None,
             };
             let mut picture = DynamicImage::from(stored.clone());
             upright.turn(&mut picture);
@@ -369,5 +387,42 @@ mod tests {
             .plan(&nonsense, Path::new("x.jpg"), Header::of_size(1297, 840))
             .unwrap_err();
         assert!(error.to_string().contains("PINHOLE"), "{error}");
+    }
+
+    #[test]
+    fn fisheyes_may_stay_as_they_are() {
+        let of = |model: &str, coefficients: &[f64]| Lens {
+            distortion: crate::scene::formats::lens::distortion(model, coefficients),
+            ..LENS
+        };
+        let fisheyes = [
+            of("OPENCV_FISHEYE", &[0.03, -0.01, 0.002, -0.0005]),
+            of("SIMPLE_RADIAL_FISHEYE", &[0.05]),
+            of("RADIAL_FISHEYE", &[-0.03, 0.01]),
+            of(
+                "THIN_PRISM_FISHEYE",
+                &[0.02, -0.01, 1e-3, 2e-3, 0.004, -0.001, 1e-3, -1e-3],
+            ),
+        ];
+        let mut planner = Planner::new(Undistort::ExceptFisheye);
+        let mut plan = |lens: &Lens, px| planner.plan(lens, Path::new("x.jpg"), Header::of_size(px, px * 840 / 1297));
+        for lens in fisheyes {
+            let (upright, intrinsics, size) = plan(&lens, 1297).unwrap();
+            assert_eq!((size, intrinsics.fx, intrinsics.cy), ((1297, 840), 961.0, 420.0));
+            let kept = upright.kept.as_ref().unwrap();
+            assert!(upright.lens.is_none() && upright.is_nothing() && upright.shown().is_none());
+            assert!((30.0..60.0).contains(&kept.lens.reach.to_degrees()), "{kept:?}");
+            let (half, intrinsics, size) = plan(&lens, 648).unwrap();
+            assert_eq!((size, (intrinsics.fx - 480.13).abs() < 0.01), ((648, 419), true));
+            let same = half.kept.unwrap().lens;
+            assert_eq!((same.radial, same.prism), (kept.lens.radial, kept.lens.prism));
+            assert!((same.reach - kept.lens.reach).abs() < 2e-3, "{same:?}");
+        }
+        for lens in [of("SIMPLE_RADIAL", &[-0.05]), of("FOV", &[0.9])] {
+            let inside = Planner::default().plan(&lens, Path::new("x.jpg"), Header::of_size(1297, 840));
+            assert_eq!(plan(&lens, 1297).unwrap(), inside.unwrap());
+        }
+        let nonsense = of("OPENCV_FISHEYE", &[-1e6]);
+        assert!(plan(&nonsense, 1297).unwrap_err().to_string().contains("x.jpg"));
     }
 }
