@@ -259,6 +259,25 @@ mod tests {
     }
 
     #[test]
+    fn fisheyes_that_stay_as_they_are_are_told() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife");
+        let mut described = SceneDescription::of(&root, &resolve(&Inputs::default()).unwrap()).unwrap();
+        described.0.cameras = vec![CameraReport {
+            model: "OPENCV_FISHEYE".to_owned(),
+            file_px: [800, 600],
+            source_px: [800, 600],
+            images: 40,
+            crop: None,
+            kept: true,
+        }];
+        let mut out = Vec::new();
+        described.print(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let wanted = "camera     OPENCV_FISHEYE, 800 x 600 pixels, 40 images, kept as fisheyes\n";
+        assert!(text.contains(wanted), "{text}");
+    }
+
+    #[test]
     fn the_bundled_scene_is_described() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife");
         let profile = resolve(&Inputs::default()).unwrap();
