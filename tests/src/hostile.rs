@@ -12,7 +12,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kiln::config::{Inputs, extended_profile, resolve};
 use kiln::export::{read_camera_path, read_cameras, read_model, read_ply, summarize_file, summarize_ply};
-use kiln::scene::{Axes, ImageOptions, SceneIndex, SceneOptions, Split, ViewId, decode, photo_bytes, read_points};
+use kiln::scene::{
+    Axes, ImageOptions, SceneIndex, SceneOptions, Split, Undistort, ViewId, decode, photo_bytes, read_points,
+};
 use kiln::serve::{Listen, Server};
 use kiln::train::checkpoint;
 use sha2::{Digest as _, Sha256};
@@ -110,8 +112,26 @@ pub fn tidy() {
     }
 }
 
-/// Loads a scene and checks what trainers rely on.
+/// Loads a scene and checks what trainers rely on, also with fisheyes as they are.
 fn load(root: &Path, options: &SceneOptions) -> Option<SceneIndex> {
+    let kept = SceneOptions {
+        undistort: Undistort::ExceptFisheye,
+        ..options.clone()
+    };
+    for (_, view) in load_once(root, &kept)?.views() {
+        let camera = &view.camera;
+        if camera.lens.is_some() {
+            let middle = camera.ray([camera.cx, camera.cy]);
+            assert!(
+                middle.is_none_or(|ray| ray.iter().all(|value| value.is_finite())),
+                "a ray that is not finite"
+            );
+        }
+    }
+    load_once(root, options)
+}
+
+fn load_once(root: &Path, options: &SceneOptions) -> Option<SceneIndex> {
     let scene = SceneIndex::load(root, options).ok()?;
     for (_, view) in scene.views() {
         let camera = &view.camera;

@@ -245,7 +245,7 @@ impl Failure for PlanError {
                 _ => Exit::Data,
             },
             Self::Triangles(_) => Exit::DoesNotFit,
-            Self::Loss(_) | Self::Lens(_) | Self::TooMuchBackground { .. } => Exit::Config,
+            Self::Loss(_) | Self::TooMuchBackground { .. } => Exit::Config,
             Self::NoDevice(_) => Exit::NoDevice,
             Self::DoesNotFit { .. } | Self::ImagesDoNotFit { .. } | Self::HostMemory { .. } => Exit::DoesNotFit,
         }
@@ -256,7 +256,6 @@ impl Failure for PlanError {
             Self::Lpips(error) => error.hint(),
             Self::Vulkan(error) => error.hint(),
             Self::Loss(error) => Some(error.hint().to_owned()),
-            Self::Lens(error) => Some(error.hint().to_owned()),
             Self::Bound(error) => Some(error.hint()),
             Self::Triangles(error) => Some(error.hint()),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),

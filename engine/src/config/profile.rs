@@ -188,12 +188,13 @@ impl Residency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Undistort {
+    /// Photos of fisheyes stay as they are and are trained through their lens, unless something in the run needs pinholes; all others
+    /// as with `inside`.
+    Auto,
     /// The largest rectangle without an empty pixel.
     Inside,
     /// All of them, as far as twice the original's sides reach, with what is empty masked: for fisheyes.
     Whole,
-    /// Photos of fisheyes stay as they are and are trained through their lens; those of other lenses as with `inside`.
-    ExceptFisheye,
 }
 
 /// `dataset.alpha`

@@ -80,6 +80,10 @@ impl Choice {
         if scene.masked || scene.train.iter().any(|view| view.alpha != Alpha::Ignore) {
             return none("masks or transparency say what is background".to_owned());
         }
+        // Measured: docs/notebook/cameras.md.
+        if scene.train.iter().any(|view| view.camera.lens.is_some()) {
+            return none("fisheyes see what is around them".to_owned());
+        }
         let cameras = scene.train.iter().map(|view| &view.camera);
         let Some(share) = background_share(cameras, points) else {
             return none("the cameras do not look at anything together".to_owned());

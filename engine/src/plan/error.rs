@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::LensError;
 use crate::eval::lpips::LpipsError;
 use crate::export::PlyError;
 use crate::gaussians::init::InitError;
@@ -41,9 +40,6 @@ pub enum PlanError {
     /// A loss that the scene cannot serve.
     #[error(transparent)]
     Loss(#[from] LossError),
-    /// Something that looks along straight rays, in a scene with fisheyes as they are.
-    #[error(transparent)]
-    Lens(#[from] LensError),
     /// No device fits the request.
     #[error("{0}")]
     NoDevice(String),

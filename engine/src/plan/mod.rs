@@ -48,7 +48,6 @@ pub use first::{FirstModel, plan_first};
 pub use host_memory::available_bytes;
 pub use jobs::{CullTime, Job, Jobs, NoJob};
 pub use kernel_timing::KernelTiming;
-pub use lenses::LensError;
 pub use measures::Measures;
 pub use model::{gib_to_bytes, pinhole_options, scene_options, training_options};
 pub use neighbor_views::NeighborViews;

@@ -1,6 +1,6 @@
 //! How a profile asks for its scene to be read.
 
-use super::PlanError;
+use super::{PlanError, lenses};
 use crate::config::{self, Profile};
 use crate::plugins::Loss;
 use crate::scene::{
@@ -28,9 +28,9 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
             config::Alpha::Ignore => AlphaChoice::Only(Alpha::Ignore),
         },
         undistort: match profile.dataset.undistort {
-            config::Undistort::Inside => Undistort::Inside,
+            config::Undistort::Auto if !lenses::needs_pinholes(profile) => Undistort::ExceptFisheye,
+            config::Undistort::Auto | config::Undistort::Inside => Undistort::Inside,
             config::Undistort::Whole => Undistort::Whole,
-            config::Undistort::ExceptFisheye => Undistort::ExceptFisheye,
         },
         masks: match profile.dataset.masks.as_str() {
             "auto" => MaskChoice::Auto,

@@ -5,7 +5,7 @@ use super::demand::Demand;
 use super::measures::Measures;
 use super::report::{PlanReport, arena_uses};
 use super::train_plan::TrainPlan;
-use super::{BoundError, Faults, PlanError, bound, lenses, losses};
+use super::{BoundError, Faults, PlanError, bound, losses};
 use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Plan, PlanLimits};
@@ -23,7 +23,7 @@ pub(super) const SIZE_STEP: u32 = 1 << 14;
 ///
 /// # Errors
 /// [`PlanError::DoesNotFit`] when not even the Gaussians at the start fit, [`PlanError::Loss`] when the scene lacks what a
-/// loss needs, [`PlanError::Lens`] when it has fisheyes that something in the run cannot look through.
+/// loss needs.
 pub fn plan(
     profile: &Profile,
     scene: &SceneIndex,
@@ -33,7 +33,6 @@ pub fn plan(
     variants: &Variants,
     faults: &Faults,
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
-    lenses::check(profile, scene)?;
     losses::check(profile, scene, limits)?;
     let initial = demand.gaussians;
     let most = losses::most_dense(profile, initial, limits)?;

@@ -10,7 +10,7 @@ use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
-use crate::plan::{BoundError, Job, LensError, LossError, NoJob, PlanError, TrianglesError};
+use crate::plan::{BoundError, Job, LossError, NoJob, PlanError, TrianglesError};
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
@@ -106,11 +106,6 @@ fn plan() {
             pixels: 24_000_000,
             most: 8_388_608,
         }),
-        PlanError::Lens(LensError {
-            part: "the loss `normals`",
-            photos: 40,
-            name: "left/0001.jpg".to_owned(),
-        }),
         PlanError::NoDevice(
             "`device.select` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
              0: Card 80, uuid 1234\n  1: Card 80, uuid 5678"
@@ -166,7 +161,6 @@ fn plan() {
                 Vulkan,
                 Lpips,
                 Loss,
-                Lens,
                 NoDevice,
                 DoesNotFit,
                 TooMuchBackground,

@@ -11,7 +11,6 @@ use crate::memory::{Budget, PlanLimits};
 use crate::plan::capacity::{CapacitySource, pixel_sizes};
 use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
-use crate::plan::lenses;
 use crate::plan::planning::{Candidate, SIZE_STEP, largest, resident_bytes};
 use crate::plan::readback::EvalReadback;
 use crate::plan::{Faults, PlanError, TrianglesError, available_bytes, layout_of};
@@ -94,7 +93,7 @@ impl TrainPlan {
 /// Vertices are `mesh_splatting.max_points` where the budget holds as many, else what it holds, but never fewer than there are.
 ///
 /// # Errors
-/// [`PlanError::Lens`] when the scene has fisheyes as they are; [`PlanError::Triangles`] when not even those fit, or the machine has too little memory to connect the surface.
+/// [`PlanError::Triangles`] when not even those fit, or the machine has too little memory to connect the surface.
 pub fn plan(
     profile: &Profile,
     scene: &SceneIndex,
@@ -103,7 +102,6 @@ pub fn plan(
     variants: &Variants,
     faults: &Faults,
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
-    lenses::check(profile, scene)?;
     let most = u32::try_from(limits.largest_tensor() / BOUND_BYTES).unwrap_or(u32::MAX);
     if start.vertices > most {
         return Err(TrianglesError::TooLarge {

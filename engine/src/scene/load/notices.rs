@@ -115,8 +115,10 @@ pub(super) fn crop_notices(cameras: &[CameraUse], undistort: Undistort) -> Vec<S
         .collect();
     if lossy.iter().any(|(camera, lost)| camera.is_fisheye && *lost >= MUCH) {
         let remedy = match undistort {
-            Undistort::Whole => "`dataset.undistort: except_fisheye` keeps photos of fisheyes as they are",
-            _ => "`dataset.undistort: whole` keeps more of photos of fisheyes, `except_fisheye` keeps them as they are",
+            Undistort::Whole => {
+                "photos of fisheyes stay as they are with `dataset.undistort: auto`, where nothing needs pinholes"
+            }
+            _ => "`dataset.undistort: whole` keeps more of photos of fisheyes",
         };
         notices.push(remedy.to_owned());
     }
