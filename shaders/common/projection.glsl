@@ -153,9 +153,6 @@ Projection project(Gaussian g) {
     if (!(p.depth > u.near_z) || !(norm2 > 0.0)) {
         return p;
     }
-    if (through_lens() && angle_from_axis(length(p.t.xy), p.t.z) > u.lens_range.w) {
-        return p;
-    }
     p.scale_raw = exp(g.log_scale);
     p.scale = p.scale_raw;
     p.compensation = 1.0;
@@ -169,6 +166,14 @@ Projection project(Gaussian g) {
     }
     p.sigmoid_opacity = 1.0 / (1.0 + exp(-g.logit));
 
+    if (through_lens()) {
+        // Points on both sides of the ray straight backwards would be at opposite rims, and the Gaussian all over the picture.
+        float theta = angle_from_axis(length(p.t.xy), p.t.z);
+        float around = angle_from_axis(SIGMA_SPREAD * max(max(p.scale.x, p.scale.y), p.scale.z), p.depth);
+        if (!(theta <= u.lens_range.w) || !(theta + around < 3.1415926)) {
+            return p;
+        }
+    }
     p.rotation = rotation_of(g.quat * inversesqrt(norm2));
     float det_cov;
     if (through_lens()) {

@@ -193,7 +193,8 @@ pub enum Undistort {
     Auto,
     /// The largest rectangle without an empty pixel.
     Inside,
-    /// All of them, as far as twice the original's sides reach, with what is empty masked: for fisheyes.
+    /// All of them, as far as twice the original's sides reach, with what is empty masked: for fisheyes in runs that need
+    /// pinholes.
     Whole,
 }
 

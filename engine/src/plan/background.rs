@@ -82,7 +82,7 @@ impl Choice {
         }
         // Measured: docs/notebook/cameras.md.
         if scene.train.iter().any(|view| view.camera.lens.is_some()) {
-            return none("fisheyes see what is around them".to_owned());
+            return none("photos of fisheyes show what is around".to_owned());
         }
         let cameras = scene.train.iter().map(|view| &view.camera);
         let Some(share) = background_share(cameras, points) else {

@@ -68,9 +68,11 @@ impl Job {
         matches!(self, Self::Step(..))
     }
 
-    /// Slots that it is recorded for, of a ring with `ring` slots.
-    fn slots(self, ring: u32) -> u32 {
+    /// Slots that it is recorded for, of a ring with `ring` slots, where `pages` pages of photos are resident. Steps by photos that are not
+    /// move test cameras, one at a time, and the ring has one place for such a photo.
+    fn slots(self, ring: u32, pages: usize) -> u32 {
         match self {
+            Self::Step(_, page) if pages > 0 && page >= pages => 1,
             Self::Step(..) | Self::LeftOut | Self::Band(_, _, Part::Prefix | Part::Finish) => ring,
             Self::Band(_, _, Part::Forward | Part::Backward) => BAND_SLOTS,
             _ => 1,
@@ -133,20 +135,20 @@ impl Jobs<Program> {
     }
 
     /// Compiles and records those that `wanted` names, on `gpu`, which has committed their tensors, for a ring of `ring`
-    /// slots.
+    /// slots and `pages` pages of resident photos.
     ///
     /// # Errors
     /// [`MemoryError`] when the driver refuses one.
     pub fn compile(
         &self,
         gpu: &Gpu,
-        ring: u32,
+        (ring, pages): (u32, usize),
         options: RecordOptions,
         wanted: impl Fn(Job) -> bool,
     ) -> Result<Jobs<CompiledProgram>, MemoryError> {
         let compile = |(job, program): (&Job, &Program)| {
             let options = RecordOptions {
-                slots: job.slots(ring),
+                slots: job.slots(ring, pages),
                 ..options
             };
             Ok((*job, gpu.compile(program, options)?))

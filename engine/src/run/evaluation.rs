@@ -27,7 +27,7 @@ pub(super) trait Measure {
     /// Renders `camera` and sums its differences from `photo`.
     fn sums(&mut self, camera: &Camera, photo: &Photo, keep_image: bool) -> Result<ViewSums, RunError>;
 
-    /// Renders `camera` over black with splats nearer than `limit` (camera-space z, world units) white and all others black;
+    /// Renders `camera` over black with splats nearer than `limit` (depth, world units) white and all others black;
     /// `None` without splats.
     fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError>;
 

@@ -13,6 +13,8 @@ use crate::kernels::uniforms::{StepUniforms, TILE_PX};
 use crate::math::norm;
 use crate::scene::Fisheye;
 use crate::step::Survey;
+use crate::twins::gaussian::{Gaussian, View as Eye};
+use crate::twins::project::{Filter2d, footprint, radius};
 
 /// Rounding of the device, pixels: far more than the last places of an f32 are on any image.
 const SLACK_PX: f64 = 2.0;
@@ -35,7 +37,8 @@ pub(super) struct View {
     slopes: [[f64; 2]; 2],
     kernel: f64,
     near_z: f64,
-    lens: Option<Fisheye<f64>>,
+    /// The camera as the twin has it, where it has a lens.
+    through_lens: Option<Eye<f64>>,
     tiles: [u32; 2],
     /// Products of the axes of the image with themselves, with that of depth, and of that with itself: 1, 0, 1 of a rotation.
     products: [[f64; 3]; 2],
@@ -56,7 +59,21 @@ impl View {
             slopes: [[x_least, x_most], [y_least, y_most]],
             kernel: f64::from(block.background[3]),
             near_z: f64::from(block.near_z),
-            lens: block.lens().map(|lens| lens.to()),
+            through_lens: block.lens().map(|lens| Eye {
+                size_px: [block.width, block.height],
+                focal: [fx, fy],
+                centre: [cx + 0.5, cy + 0.5],
+                rotation: rows.map(|[x, y, z, _]| [x, y, z]),
+                translation: rows.map(|row| row[3]),
+                position: block
+                    .camera_position
+                    .map(f64::from)
+                    .first_chunk()
+                    .copied()
+                    .unwrap_or_default(),
+                near_z: f64::from(block.near_z),
+                lens: Some(lens.to()),
+            }),
             tiles: [block.tiles_x, block.tiles_y],
         }
     }
@@ -76,9 +93,10 @@ impl View {
         });
         // The variances on the image of both axes, for a Gaussian as wide everywhere as it is at its widest.
         let kernel = 2.0 * self.kernel + 0.35;
-        let (across, variance) = match &self.lens {
-            Some(lens) => self.through_lens(lens, [x, y, z], f64::from(sigma))?,
-            None => self.through_pinhole([x, y, z], f64::from(sigma))?,
+        let lens = self.through_lens.as_ref().and_then(|eye| eye.lens);
+        let (across, variance) = match &lens {
+            Some(lens) => self.across_lens(lens, [x, y, z], f64::from(sigma))?,
+            None => self.across_pinhole([x, y, z], f64::from(sigma))?,
         };
         let radius = 3.0 * (kernel + variance).sqrt() * (1.0 + SLACK) + SLACK_PX;
         self.tiles_within(across, radius)
@@ -86,7 +104,7 @@ impl View {
 
     /// Where centres are on the image, per axis, and the sum of both variances, square pixels; `box_of` has the least and the
     /// greatest coordinate of centres per axis of the camera.
-    fn through_lens(&self, lens: &Fisheye<f64>, box_of: [[f64; 2]; 3], sigma: f64) -> Option<([[f64; 2]; 2], f64)> {
+    fn across_lens(&self, lens: &Fisheye<f64>, box_of: [[f64; 2]; 3], sigma: f64) -> Option<([[f64; 2]; 2], f64)> {
         let middle = box_of.map(|[low, high]| 0.5 * (low + high));
         let radius = norm(box_of.map(|[low, high]| 0.5 * (high - low)));
         let place = place_of(lens, middle, radius, sigma)?;
@@ -100,8 +118,25 @@ impl View {
         Some((across, (self.focal[0].max(self.focal[1]) * place.spread).powi(2)))
     }
 
+    /// Tiles that Gaussian `i` may touch through a lens: those of its twin, since what bounds a box is far more than one touches.
+    fn reach_of(&self, eye: &Eye<f64>, model: &Gaussians, i: usize) -> Option<Reach> {
+        let gaussian = Gaussian {
+            mean: model.means.get(i)?.map(f64::from),
+            quat: model.quats.get(i)?.map(f64::from),
+            log_scale: model.log_scales.get(i)?.map(f64::from),
+            ..Gaussian::ZERO
+        };
+        let filter_3d = f64::from(model.filter_3d.get(i).copied().unwrap_or(0.0));
+        let filter_2d = Filter2d::Mip {
+            kernel_size: self.kernel,
+        };
+        let found = footprint(&gaussian, filter_3d, eye, filter_2d)?;
+        let radius = radius(found.filtered_cov, found.filtered_det) * (1.0 + SLACK) + SLACK_PX;
+        self.tiles_within(found.mean_px.map(|at| [at, at]), radius)
+    }
+
     /// The same through a pinhole.
-    fn through_pinhole(&self, [x, y, z]: [[f64; 2]; 3], sigma: f64) -> Option<([[f64; 2]; 2], f64)> {
+    fn across_pinhole(&self, [x, y, z]: [[f64; 2]; 3], sigma: f64) -> Option<([[f64; 2]; 2], f64)> {
         if z[1] <= self.near_z {
             return None;
         }
@@ -162,6 +197,9 @@ impl View {
         const PER_THREAD: usize = 1 << 13;
         let of = |ids: Range<usize>| -> Vec<(usize, Reach)> {
             let reach = |i: usize| {
+                if let Some(eye) = &self.through_lens {
+                    return self.reach_of(eye, model, i);
+                }
                 let mean = model.means.get(i).copied().unwrap_or_default();
                 self.reach(mean, mean, sigma(model, i))
             };
@@ -274,8 +312,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::Camera;
-    use crate::twins::gaussian::{Gaussian, View as TwinView};
-    use crate::twins::project::{Filter2d, Settings, project};
+    use crate::twins::project::{Settings, project};
     use crate::twins::rng::uniform;
 
     /// 7 by 5 tiles, turned, its principal point off centre.
@@ -330,7 +367,7 @@ mod tests {
     /// How many Gaussians the twin finds in view, and how many may be by their reach, which must hold what the twin finds.
     fn tiles_left_out(camera: &Camera, block: &StepUniforms) -> (u32, u32) {
         let view = View::of(block);
-        let twin = TwinView::<f64>::new(camera);
+        let twin = Eye::<f64>::new(camera);
         let settings = Settings {
             filter_2d: Filter2d::Classic,
             sh_degree: 0,

@@ -391,8 +391,8 @@ impl<'a> Stored<'a> {
         Ok(paths)
     }
 
-    /// Plans a mesh from the training views of `scene`, all of them pinholes, and makes it in the folder of `to`, with that way up, unless only the plan is
-    /// wanted.
+    /// Plans a mesh from the training views of `scene`, all of them pinholes, and makes it in the folder of `to`, with that way up,
+    /// unless only the plan is wanted.
     ///
     /// # Errors
     /// [`RunError::Scene`]; [`RunError::Mesh`] when it cannot fit, before any work, or fails.

@@ -162,7 +162,7 @@ pub enum SceneError {
     },
     /// Distortion that leaves next to nothing of a picture.
     #[error(
-        "{}: undistorting this {model} camera leaves no usable picture; its coefficients cannot be right, \
+        "{}: the lens of this {model} camera leaves no usable picture; its coefficients cannot be right, \
          calibrate it again", path.display()
     )]
     Distortion {

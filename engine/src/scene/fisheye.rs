@@ -23,8 +23,8 @@ pub struct Fisheye<R = f32> {
 
 /// Centres beyond this many times the reach are not drawn, as they are behind a pinhole.
 const DRAWN: f64 = 1.3;
-/// Halvings that find an angle.
-const HALVINGS: u32 = 52;
+/// Most steps that find an angle.
+const ROOT_STEPS: u32 = 52;
 /// Steps that take the terms off the radius into account; each leaves a small share of what was wrong.
 const STEPS: u32 = 40;
 /// Steps that find where the reach ends in a direction.
@@ -96,10 +96,10 @@ impl<R: Real> Fisheye<R> {
         ((at[0] - x).hypot(at[1] - y) < SLACK).then_some(ray)
     }
 
-    /// Centres at a larger angle than this are not drawn, radians.
+    /// Centres at a larger angle than this are not drawn, radians; pi at most.
     #[must_use]
     pub fn drawn(&self) -> R {
-        self.reach * R::of(DRAWN)
+        (self.reach * R::of(DRAWN)).min(R::of(std::f64::consts::PI))
     }
 
     /// The same in another float type.
@@ -120,6 +120,12 @@ impl Fisheye<f64> {
     pub(super) fn reaches(&self, [x, y]: [f64; 2]) -> bool {
         let wanted = x.hypot(y);
         let [farthest, _] = self.radius(self.reach);
+        // Most places are farther from the rim than the other terms reach.
+        let [p, s] = [self.tangential, self.prism].map(|terms| terms[0].abs() + terms[1].abs());
+        let most_off = self.reach * self.reach * (3.0 * p + s);
+        if (wanted - farthest).abs() >= most_off {
+            return wanted <= farthest;
+        }
         let off = |e: [f64; 2]| self.sideways(e).map(|h| self.reach * self.reach * h);
         // The direction whose end lies on the line to the place.
         let mut e = [x, y].map(|value| if wanted > 0.0 { value / wanted } else { 0.0 });
@@ -143,13 +149,26 @@ impl Fisheye<f64> {
         if !wanted.is_finite() {
             return None;
         }
+        // Newton's steps, and halvings where one leaves what is left of the interval.
         let (mut low, mut high) = (0.0, self.reach);
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (low + high);
-            if self.radius(middle)[0] < wanted {
-                low = middle;
+        let mut theta = wanted.min(high);
+        for _ in 0..ROOT_STEPS {
+            let [value, slope] = self.radius(theta);
+            if value < wanted {
+                low = theta;
             } else {
-                high = middle;
+                high = theta;
+            }
+            let next = theta - (value - wanted) / slope;
+            let next = if low < next && next < high {
+                next
+            } else {
+                0.5 * (low + high)
+            };
+            let moved = (next - theta).abs();
+            theta = next;
+            if moved < CLOSE {
+                break;
             }
         }
         let e = if wanted > 0.0 {
@@ -157,7 +176,7 @@ impl Fisheye<f64> {
         } else {
             [1.0, 0.0]
         };
-        Some((low, e))
+        Some((theta, e))
     }
 }
 

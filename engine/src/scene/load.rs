@@ -504,7 +504,7 @@ impl Loader<'_> {
             normals::attach(&mut train, self.root, which, &points, &self.fence, told.0, told.1)?;
         }
         let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
-        self.notices.extend(crop_notices(&cameras, self.options.undistort));
+        self.notices.extend(crop_notices(&cameras));
         let turned = train
             .iter()
             .chain(&test)

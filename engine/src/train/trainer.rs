@@ -184,11 +184,12 @@ impl Trainer {
             plan.layout,
         )?;
         let slots = report.capacities.slots;
+        let recorded_for = (slots, plan.tensors.resident.pages.len());
         let options = RecordOptions {
             watched: true,
             ..RecordOptions::default()
         };
-        let jobs = plan.jobs.compile(&gpu, slots, options, |_| true)?;
+        let jobs = plan.jobs.compile(&gpu, recorded_for, options, |_| true)?;
         let has_times = profile.diagnose.timed_every > 0 && device.caps().timestamp_period_ns > 0.0;
         let with_times = RecordOptions {
             timestamps: true,
@@ -196,7 +197,7 @@ impl Trainer {
         };
         let timed_jobs = plan
             .jobs
-            .compile(&gpu, slots, with_times, |job| has_times && job.is_step())?;
+            .compile(&gpu, recorded_for, with_times, |job| has_times && job.is_step())?;
         let least = faults.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
         let banding = Banding::new(ring, least);

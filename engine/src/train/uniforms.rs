@@ -121,7 +121,7 @@ pub(super) fn seed(profile: &Profile) -> u32 {
     seed
 }
 
-/// Makes of uniforms that render a view those that render its near light: over black, splats with a camera-space z below
+/// Makes of uniforms that render a view those that render its near light: over black, splats with a depth below
 /// `limit` are white and all others black, so that a pixel's colour is the sum of the near ones' blending weights.
 pub(crate) fn for_near_light(uniforms: &mut StepUniforms, limit: f32) {
     uniforms.flags |= flags::NEAR;

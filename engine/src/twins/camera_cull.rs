@@ -192,9 +192,24 @@ mod tests {
         let (mut shown, mut unseen) = (0, 0);
         for key in 0..20_000 {
             let random = |channel: u32| uniform::<f64>(key, 1, 0, channel);
-            let view = camera(0.0);
+            let mut view = camera(0.0);
+            if key % 2 == 1 {
+                view.focal = [30.0; 2];
+                let bent = [0.03, -0.01, 0.002, -0.0005];
+                let (radial, reach) = [(bent, 0.9), (bent, 1.7), ([0.0; 4], 2.6)][key as usize / 2 % 3];
+                view.lens = Some(Fisheye {
+                    radial,
+                    tangential: [2e-3, -1e-3],
+                    prism: [1e-3, 2e-3],
+                    reach,
+                });
+            }
             let gaussian = Gaussian {
-                mean: [8.0 * (random(0) - 0.5), 8.0 * (random(1) - 0.5), 4.0 * random(2)],
+                mean: [
+                    8.0 * (random(0) - 0.5),
+                    8.0 * (random(1) - 0.5),
+                    8.0 * (random(2) - 0.5),
+                ],
                 quat: [0, 1, 2, 3].map(|i| normal::<f64>(key, 2, 0, i)),
                 log_scale: [0, 1, 2].map(|i| -3.0 + normal::<f64>(key, 3, 0, i)),
                 logit_opacity: 5.0,

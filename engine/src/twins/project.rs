@@ -14,7 +14,6 @@ use super::sh::sh_basis;
 use super::unscented;
 use super::{TILE, tile_grid};
 use crate::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub};
-use crate::scene::Fisheye;
 
 /// Low-pass filter applied on the image plane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,13 +162,18 @@ pub fn footprint<R: Real>(
     let camera = view.to_camera(gaussian.mean);
     let [x, y, z] = camera;
     let depth = view.lens.map_or(z, |_| norm(camera));
-    let is_behind = |lens: Fisheye<R>| (x * x + y * y).sqrt().atan2(z) > lens.drawn();
-    if depth.is_nan() || depth <= view.near_z || view.lens.is_some_and(is_behind) {
+    if depth.is_nan() || depth <= view.near_z {
         return None;
     }
     let log_scale = gaussian.log_scale;
     let s = log_scale.map(R::exp);
     let (filtered_scale, c3) = filter_3d::apply(s, filter_3d);
+    if let Some(lens) = &view.lens {
+        let theta = (x * x + y * y).sqrt().atan2(z);
+        if theta > lens.drawn() || theta + unscented::angle(filtered_scale, depth) >= R::of(std::f64::consts::PI) {
+            return None;
+        }
+    }
     let quat_length = norm(gaussian.quat);
     let unit_quat = gaussian.quat.map(|v| v / quat_length);
     let rotation = rotation(unit_quat);
@@ -337,7 +341,7 @@ pub fn project<R: Real>(
     (visible.n_tiles > 0).then_some(visible)
 }
 
-/// The record that a rendering of near light blends: white where camera-space z is below `limit`, black elsewhere.
+/// The record that a rendering of near light blends: white where its depth is below `limit`, black elsewhere.
 #[must_use]
 pub fn as_near<R: Real>(visible: &Visible<R>, limit: R) -> Visible<R> {
     let near = if visible.depth < limit { R::ONE } else { R::ZERO };

@@ -34,6 +34,13 @@ fn points<R: Real>(view: &View<R>, camera: Vec3<R>, shape: Mat3<R>) -> [[Vec3<R>
     })
 }
 
+/// The largest angle between the centre of a Gaussian and its points, radians, that is possible with such standard deviations. Where it
+/// reaches straight backwards, points of both sides are at opposite rims of the picture.
+#[must_use]
+pub fn angle<R: Real>(scale: Vec3<R>, depth: R) -> R {
+    (R::of(SPREAD) * scale[0].max(scale[1]).max(scale[2])).atan2(depth)
+}
+
 /// Sends a Gaussian through the lens of `view`.
 #[must_use]
 pub fn see<R: Real>(lens: &Fisheye<R>, view: &View<R>, camera: Vec3<R>, shape: Mat3<R>) -> Seen<R> {

@@ -3,6 +3,7 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::scene::Fisheye;
 use kiln::step::Capacities;
 use kiln::twins::dropout::Dropout;
 use kiln::twins::project::Filter2d;
@@ -263,6 +264,16 @@ fn through_a_fisheye() {
         ..Scene::default()
     };
     assert!(check_scene(&scene, &ALL, 256) > 300);
+    let wide = Scene {
+        lens: Some(Fisheye {
+            radial: [0.0; 4],
+            ..fisheye(2.5)
+        }),
+        focal: 14.0,
+        scales: [0.02, 0.5],
+        ..scene
+    };
+    assert!(check_scene(&wide, &ALL[..1], 256) > 300);
     let narrow = Scene {
         lens: Some(fisheye(0.9)),
         scales: [0.1, 0.5],

@@ -8,6 +8,7 @@ mod cull;
 mod deferred;
 mod depth_maps;
 mod deterministic;
+mod fisheye;
 mod guard;
 mod images;
 mod large_photos;

@@ -36,15 +36,16 @@ pub(super) fn print(out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The passes of a training step as `caps` would run it.
-fn program(caps: &Caps) -> Result<Program, Box<dyn Error>> {
+/// The passes of a training step as `caps` would run it, through pinholes or through lenses.
+fn program(caps: &Caps, lens: bool) -> Result<Program, Box<dyn Error>> {
     let profile = resolve(&Inputs {
         profile: Some("24gb".to_owned()),
         ..Inputs::default()
     })?;
     let variants = variants_for(caps, caps.tier(), &profile, &Faults::default())?;
     // Sizes do not matter to a compiler.
-    let capacities = Capacities::new(256, 256, 2560, 3, [(64, 64)]);
+    let mut capacities = Capacities::new(256, 256, 2560, 3, [(64, 64)]);
+    capacities.lens = lens;
     Ok(train_step(&StepTensors::for_training(
         &mut TensorTable::default(),
         &capacities,
@@ -58,7 +59,8 @@ fn lines(instance: &Arc<Instance>, caps: Caps) -> Result<Vec<String>, Box<dyn Er
     let device = Device::open(instance, caps)?;
     device.keep_statistics();
     let (mut seen, mut lines) = (BTreeSet::new(), Vec::new());
-    for command in &program(device.caps())?.commands {
+    let programs = [program(device.caps(), false)?, program(device.caps(), true)?];
+    for command in programs.iter().flat_map(|program| &program.commands) {
         let Command::Dispatch(pass) = command else { continue };
         if !seen.insert((pass.shader.name, pass.spec.clone())) {
             continue;

@@ -79,8 +79,7 @@ impl DrawnViews {
 }
 
 impl<'a> Renderer<'a> {
-    /// Draws `model` for such views, and computes LPIPS when there are
-    /// weights.
+    /// Draws `model` for such views, and computes LPIPS when there are weights.
     pub(super) fn new(
         open: &'a OpenDevice,
         profile: &'a Profile,

@@ -123,7 +123,7 @@ impl StagePlan {
         let ring = |(bands, records)| BandRing::new(bands, Some(&records), open.faults.bands, capacities);
         Ok(Stage {
             lpips: self.lpips.zip(weights).map(|(t, w)| Lpips::new(t, w)),
-            jobs: self.jobs.compile(&gpu, 1, RecordOptions::default(), |_| true)?,
+            jobs: self.jobs.compile(&gpu, (1, 0), RecordOptions::default(), |_| true)?,
             bands: self.bands.map(ring),
             tensors: self.tensors,
             readback: self.readback,

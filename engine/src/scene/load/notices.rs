@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use crate::scene::camera_use::CameraUse;
 use crate::scene::error::{SHOWN, listed};
 use crate::scene::view::View;
-use crate::scene::{Resolution, SceneError, Undistort};
+use crate::scene::{Resolution, SceneError};
 
 /// Training images narrower than this draw a warning, pixels.
 const TINY_WIDTH_PX: u32 = 32;
@@ -93,7 +93,7 @@ pub(super) fn odd_sizes(views: &[View], resolution: Resolution) -> Vec<String> {
 }
 
 /// What undistortion did to each camera, and in short to those after the first few; how to lose less of fisheyes.
-pub(super) fn crop_notices(cameras: &[CameraUse], undistort: Undistort) -> Vec<String> {
+pub(super) fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
     let mut lossy: Vec<(&CameraUse, f64)> = cameras.iter().filter_map(|c| Some((c, c.lost?))).collect();
     lossy.sort_by_key(|(camera, _)| std::cmp::Reverse(camera.images));
     let mut notices: Vec<String> = lossy
@@ -113,15 +113,6 @@ pub(super) fn crop_notices(cameras: &[CameraUse], undistort: Undistort) -> Vec<S
             )
         })
         .collect();
-    if lossy.iter().any(|(camera, lost)| camera.is_fisheye && *lost >= MUCH) {
-        let remedy = match undistort {
-            Undistort::Whole => {
-                "photos of fisheyes stay as they are with `dataset.undistort: auto`, where nothing needs pinholes"
-            }
-            _ => "`dataset.undistort: whole` keeps more of photos of fisheyes",
-        };
-        notices.push(remedy.to_owned());
-    }
     let rest = lossy.get(SHOWN..).unwrap_or_default();
     if !rest.is_empty() {
         let most = rest.iter().map(|(_, lost)| *lost).fold(0.0, f64::max);
@@ -130,6 +121,10 @@ pub(super) fn crop_notices(cameras: &[CameraUse], undistort: Undistort) -> Vec<S
             rest.len(),
             100.0 * most
         ));
+    }
+    if lossy.iter().any(|(camera, lost)| camera.is_fisheye && *lost >= MUCH) {
+        let remedy = "`dataset.undistort: auto` leaves fisheyes as they are where nothing needs pinholes; elsewhere `whole` keeps more of them";
+        notices.push(remedy.to_owned());
     }
     notices
 }

@@ -48,8 +48,8 @@ impl Contradiction {
         let mut shown: Vec<([f32; 2], [f32; 3])> = all
             .iter()
             .filter_map(|position| {
-                let [x, y, depth] = camera.sees(*position)?;
-                let at = camera.ray([x, y])?.map(|value| value * depth);
+                let [x, y, z] = camera.sees(*position)?;
+                let at = [(x - camera.cx) / camera.fx * z, (y - camera.cy) / camera.fy * z, z];
                 Some(([x, y], at))
             })
             .collect();

@@ -85,9 +85,7 @@ fn away(camera: &Camera, normals: &[[f32; 3]]) -> [usize; 2] {
     let (mut away, mut all) = (0, 0);
     for (at, normal) in normals.iter().enumerate().filter(|(_, n)| **n != [0.0; 3]) {
         let [x, y] = [at % width, at / width].map(|v| v as f32 + 0.5);
-        let Some(ray) = camera.ray([x, y]) else {
-            continue;
-        };
+        let ray = [(x - camera.cx) / camera.fx, (y - camera.cy) / camera.fy, 1.0];
         all += 1;
         away += usize::from(dot(*normal, ray) > 0.0);
     }

@@ -13,7 +13,7 @@ const STEPS_A_DEGREE: u32 = 20;
 /// A lens whose radius grows by less than this share of what it does on the axis counts as one that grows no more: what it shows
 /// beyond is a rim, and its formula about to fold back.
 const LEAST_SLOPE: f64 = 0.05;
-/// Least reach that is not nonsense, degrees.
+/// A lens that stops growing earlier than this is nonsense, degrees.
 const LEAST_DEGREES: f64 = 5.0;
 /// The reach goes this much beyond the farthest corner.
 const BEYOND_CORNER: f64 = 1.01;
@@ -47,6 +47,9 @@ impl Kept {
             reach: MAX_DEGREES.to_radians(),
         };
         lens.reach = fold(&lens);
+        if lens.reach < LEAST_DEGREES.to_radians() {
+            return None;
+        }
         let [width, height] = [size_px.0, size_px.1].map(f64::from);
         let corners = [[0.0, 0.0], [width, 0.0], [0.0, height], [width, height]];
         let angle = |corner: [f64; 2]| {
@@ -59,9 +62,6 @@ impl Kept {
             .try_fold(0.0, |most: f64, angle| Some(most.max(angle?)));
         if let Some(farthest) = farthest {
             lens.reach = lens.reach.min(BEYOND_CORNER * farthest);
-        }
-        if lens.reach < LEAST_DEGREES.to_radians() {
-            return None;
         }
         let mut kept = Self {
             lens: lens.to(),
@@ -101,7 +101,12 @@ fn place(Intrinsics { fx, fy, cx, cy }: &Intrinsics, [x, y]: [f64; 2]) -> [f64; 
 fn fold(lens: &Fisheye<f64>) -> f64 {
     let angle = |step: u32| (f64::from(step) / f64::from(STEPS_A_DEGREE)).to_radians();
     let steps = (MAX_DEGREES * f64::from(STEPS_A_DEGREE)) as u32;
-    let grows = |step: &u32| lens.radius(angle(*step))[1] > LEAST_SLOPE;
+    // As fast as the terms off the radius can run against it, see `Fisheye::sideways`.
+    let [p, s] = [lens.tangential, lens.prism].map(|terms| terms[0].abs() + terms[1].abs());
+    let grows = |step: &u32| {
+        let theta = angle(*step);
+        lens.radius(theta)[1] - 2.0 * theta * (3.0 * p + s) > LEAST_SLOPE
+    };
     let stops = (1..=steps).find(|step| !grows(step));
     angle(stops.map_or(steps, |step| step - 1))
 }
@@ -175,7 +180,15 @@ mod tests {
     #[test]
     fn nonsense_and_other_lenses_are_not_kept() {
         assert_eq!(square(radial([-1e6, 0.0, 0.0, 0.0]), 120.0), None);
-        assert_eq!(square(radial([0.0; 4]), 6.0), None, "4.3 degrees at the corner");
+        let sideways = |tangential, prism| Distortion::Fisheye {
+            radial: [0.0; 4],
+            tangential,
+            prism,
+        };
+        assert_eq!(square(sideways([0.0; 2], [10.0, 0.0]), 120.0), None);
+        assert_eq!(square(sideways([0.0, -2.0], [0.0; 2]), 120.0), None);
+        let narrow = square(radial([0.0; 4]), 6.0).unwrap();
+        assert!((4.2..4.3).contains(&reach(&narrow)), "{}", reach(&narrow));
         assert_eq!(square(Distortion::Fov { omega: 0.9 }, 120.0), None);
         assert_eq!(square(radial([f64::NAN, 0.0, 0.0, 0.0]), 120.0), None);
     }

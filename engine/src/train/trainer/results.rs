@@ -26,7 +26,7 @@ impl Trainer {
     }
 
     /// Renders the near light of one view with the model as it is: RGB and transmittance, row by row, where near splats are
-    /// those with a camera-space z below `limit`; see `uniforms::for_near_light`.
+    /// those with a depth below `limit`; see `uniforms::for_near_light`.
     ///
     /// # Errors
     /// See [`Trainer::evaluate`].

@@ -74,6 +74,26 @@ fn footprint_of_a_ball_on_the_axis() {
     assert!((f.coef - 0.909_091_1).abs() < 5e-8 && f.c3 == 1.0);
 }
 
+/// Of what is behind a camera that sees nearly all around it, only what keeps to one side of the ray straight backwards is drawn.
+#[test]
+fn a_fisheye_draws_nothing_across_the_ray_straight_backwards() {
+    let mut view = View::new(&camera(50.0));
+    view.focal = [20.0; 2];
+    view.lens = Some(crate::scene::Fisheye {
+        radial: [0.0; 4],
+        tangential: [0.0; 2],
+        prism: [0.0; 2],
+        reach: 3.0,
+    });
+    let drawn = |mean, sigma| footprint(&ball(mean, sigma, 3.0), 0.0, &view, MIP);
+    assert!(drawn([0.05, 0.0, -5.0], 0.1).is_none());
+    assert!(drawn([0.0, 0.0, -5.0], 1e-6).is_none());
+    assert!(drawn([-3.8, 0.0, -3.2], 3.7).is_none(), "130 degrees, and 52 around");
+    let beside = drawn([1.5, 0.0, -5.0], 0.1).unwrap();
+    assert!(beside.filtered_cov[0] < 1.0, "{:?}", beside.filtered_cov);
+    assert!(drawn([0.0, 0.0, 0.5], 2.0).is_some(), "before the camera anything is");
+}
+
 #[test]
 fn centre_lands_on_the_principal_point_less_one_half() {
     let view = View::new(&camera(50.0));

@@ -46,7 +46,7 @@ fn a_colmap_fisheye_is_kept_at_every_resolution() {
 
     let inside = load(folder.path(), &at(Resolution::Divide(1))).unwrap();
     assert!(inside.train.iter().all(|view| view.camera.lens.is_none()));
-    let remedy = "`dataset.undistort: whole` keeps more of photos of fisheyes";
+    let remedy = "`dataset.undistort: auto` leaves fisheyes as they are where nothing needs pinholes; elsewhere `whole` keeps more of them";
     assert!(
         inside.notices.iter().any(|notice| notice == remedy),
         "{:?}",
