@@ -56,8 +56,9 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         };
         let mut table = TensorTable::default();
         let mut programs = Vec::new();
-        // photos carry masks in every other list
+        // photos carry masks in every other list, and their cameras a lens
         capacities.masked = !capacities.masked;
+        capacities.lens = capacities.masked;
         capacities.losses = ExtraLosses {
             alpha: capacities.masked,
             exposure: capacities.masked,

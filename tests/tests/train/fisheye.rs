@@ -28,7 +28,6 @@ fn train(scratch: &Scratch, name: &str, settings: &[(&str, &str)], from: Option<
         ("train.deterministic", "true"),
         ("schedule.save", "[]"),
         ("strategy", "{ kind: fixed }"),
-        ("diagnose.validation", "sync"),
     ];
     let profile = profile(&scratch.join(name), &[&own[..], settings]);
     train_scene(profile, scratch.join("scene"), from, &Interrupt::unattached()).unwrap();
@@ -45,13 +44,13 @@ fn psnr(run: &Path, iteration: u32, set: &str) -> f64 {
 fn a_scene_is_learnt_through_the_lens() {
     let scratch = Scratch::new("fisheye");
     scene(&scratch.join("scene"));
-    let settings = [("schedule.iterations", "300"), ("schedule.test", "[1]")];
+    let settings = [("schedule.iterations", "120"), ("schedule.test", "[1]")];
     train(&scratch, "run", &settings, None);
     let run = scratch.join("run");
     for set in ["train", "test"] {
-        let [before, after] = [1, 300].map(|iteration| psnr(&run, iteration, set));
+        let [before, after] = [1, 120].map(|iteration| psnr(&run, iteration, set));
         println!("{set}: {before} dB, {after} dB");
-        assert!(after > before + 1.2, "{set}: {before} dB, {after} dB");
+        assert!(after > before + 0.8, "{set}: {before} dB, {after} dB");
     }
     let photo = std::fs::read_dir(run.join("eval/gt/train"))
         .unwrap()
@@ -72,6 +71,7 @@ fn neither_pauses_nor_bands_nor_parts_change_anything() {
         ("schedule.checkpoint", "[10]"),
         ("schedule.test", "[]"),
         ("train.refine_poses", "{ test_steps: 0 }"),
+        ("diagnose.validation", "sync"),
     ];
     train(&scratch, "whole", &own, None);
     let model = |name: &str| runs::raw_model(&scratch.join(name), 24);
