@@ -1,0 +1,5 @@
+//! What people bring: captures and models as other programs write them, one module per kind. What is read gives the
+//! right picture, what is not is named.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+mod bundled;
