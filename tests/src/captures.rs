@@ -163,8 +163,8 @@ impl Model {
             }
         }
         for point in &mut self.points {
-            for axis in 0..3 {
-                point.position[axis] += shift[axis];
+            for (value, by) in point.position.iter_mut().zip(shift) {
+                *value += by;
             }
         }
     }

@@ -124,7 +124,10 @@ pub(super) fn all(
 ) -> Vec<Box<dyn Watch>> {
     vec![
         Box::new(device::DeviceWatch::new(faults, trainer, aloud)),
-        Box::new(capacity::CapacityWarning::new(trainer.report().capacities)),
+        Box::new(capacity::CapacityWarning::new(
+            trainer.report().capacities,
+            trainer.report().capacities_from,
+        )),
         Box::new(skipped_updates::SkippedUpdates::default()),
         Box::new(overflow::Overflow),
         Box::new(not_finite::NotFinite::new(views)),
