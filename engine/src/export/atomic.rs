@@ -4,16 +4,13 @@
 //! the final name, and the folder flushed too. A crash or a full disk leaves the old file, or none, and at most a
 //! hidden temporary file; an error or an early return removes that as well.
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::ExportError;
 use super::disk::{Disk, DiskFile, disk_of_process, make_folders};
-
-/// Numbers temporary files, so that two writers of one process never share one.
-static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// How temporary files end.
 const TEMPORARY: &str = ".tmp";
@@ -46,14 +43,7 @@ impl AtomicFile {
             .file_name()
             .ok_or_else(|| fail(io::Error::from(io::ErrorKind::InvalidFilename)))?;
         make_folders(&*disk, folder_of(path)).map_err(fail)?;
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(
-            ".{}-{}{TEMPORARY}",
-            std::process::id(),
-            NEXT.fetch_add(1, Ordering::Relaxed)
-        ));
-        let temporary = path.with_file_name(hidden);
+        let temporary = path.with_file_name(temporary_name(name).map_err(fail)?);
         let file = disk.create(&temporary).map_err(fail)?;
         Ok(Self {
             disk,
@@ -178,7 +168,7 @@ pub(crate) fn remove_leftovers(folder: &Path) {
     for entry in entries.flatten() {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => remove_leftovers(&entry.path()),
-            Ok(kind) if kind.is_file() && is_temporary(&entry.file_name().to_string_lossy()) => {
+            Ok(kind) if kind.is_file() && maker(&entry.file_name().to_string_lossy()).is_some() => {
                 std::fs::remove_file(entry.path()).ok();
             }
             _ => {}
@@ -186,13 +176,57 @@ pub(crate) fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// The name is one that [`AtomicFile::create`] makes: `.NAME.PROCESS-NUMBER.tmp`.
-fn is_temporary(name: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let stem = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(TEMPORARY));
-    let tail = stem.and_then(|stem| stem.rsplit_once('.')).map(|(_, tail)| tail);
-    tail.and_then(|tail| tail.split_once('-'))
-        .is_some_and(|(process, count)| number(process) && number(count))
+/// A name beside `name` that nobody can foresee: `.NAME.PROCESS-RANDOM.tmp`. Where others may write, a name that can be foreseen can
+/// be taken by a link to a file of theirs.
+///
+/// # Errors
+/// When the system has no random bytes.
+pub(crate) fn temporary_name(name: &OsStr) -> io::Result<OsString> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    let (process, random) = (std::process::id(), u64::from_ne_bytes(random));
+    hidden.push(format!(".{process}-{random:016x}{TEMPORARY}"));
+    Ok(hidden)
+}
+
+/// The process that made a temporary name, of whatever file; none of another name.
+fn maker(name: &str) -> Option<u32> {
+    let stem = name.strip_prefix('.')?.strip_suffix(TEMPORARY)?;
+    let (process, random) = stem.rsplit_once('.')?.1.split_once('-')?;
+    let is_random = !random.is_empty() && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_number = process.bytes().all(|byte| byte.is_ascii_digit());
+    (is_random && is_number).then(|| process.parse().ok()).flatten()
+}
+
+/// Removes what writers of `path` that were killed left beside it: temporary files, and folders, whose process is gone. Names of this
+/// process are another's, from before, while it has not begun to write.
+pub(crate) fn remove_left_of(path: &Path) {
+    let Some(name) = path.file_name() else { return };
+    let start = format!(".{}.", name.to_string_lossy());
+    for entry in std::fs::read_dir(folder_of(path)).into_iter().flatten().flatten() {
+        let found = entry.file_name();
+        let found = found.to_string_lossy();
+        let rest = found
+            .strip_prefix(&start)
+            .map(|rest| rest.strip_suffix(TEMPORARY).unwrap_or(rest));
+        // The rest is `PROCESS-RANDOM` alone: `a.b` is another file than `a`.
+        if rest.is_none_or(|rest| rest.contains('.')) {
+            continue;
+        }
+        if maker(&found).is_some_and(|process| process == std::process::id() || is_gone(process)) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => std::fs::remove_dir_all(entry.path()).ok(),
+                _ => std::fs::remove_file(entry.path()).ok(),
+            };
+        }
+    }
+}
+
+/// No such process runs; only Linux says so without asking.
+fn is_gone(process: u32) -> bool {
+    cfg!(target_os = "linux") && !Path::new("/proc").join(process.to_string()).exists()
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -275,15 +309,51 @@ mod tests {
         let folder = Scratch::new();
         std::mem::forget(AtomicFile::create(&folder.path().join("deep/a.ply")).unwrap());
         std::mem::forget(AtomicFile::create(&folder.path().join("b.tmp")).unwrap());
-        let kept = ["deep/.hidden.tmp", ".a.1-x.tmp", "a.1-2.tmp", ".a.1-2.tmp2"];
+        let kept = [
+            "deep/.hidden.tmp",
+            ".a.1-x.tmp",
+            "a.1-2.tmp",
+            ".a.1-2.tmp2",
+            ".a.-2.tmp",
+        ];
         for name in kept {
             folder.write(name, "");
         }
         remove_leftovers(folder.path());
-        assert_eq!((entries(folder.path()), entries(&folder.path().join("deep"))), (4, 1));
+        assert_eq!((entries(folder.path()), entries(&folder.path().join("deep"))), (5, 1));
         for name in kept {
             assert!(folder.path().join(name).exists(), "{name}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_export_removes_what_a_killed_one_of_its_name_left() {
+        let folder = Scratch::new();
+        let gone = [".a.spz.4294967295-0.tmp", ".a.spz.4294967295-00ff.tmp"];
+        let running = format!(".a.spz.{}-1.tmp", std::os::unix::process::parent_id());
+        let others = [".a.spz.b.4294967295-0.tmp", ".b.spz.4294967295-0.tmp", running.as_str()];
+        for name in gone.iter().chain(&others) {
+            folder.write(name, "");
+        }
+        folder.write(".a.spz.4294967295-1.tmp/inside", "");
+        remove_left_of(&folder.path().join("a.spz"));
+        assert_eq!(entries(folder.path()), others.len());
+        for name in others {
+            assert!(folder.path().join(name).exists(), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_replaced_and_not_followed() {
+        let folder = Scratch::new();
+        let victim = folder.write("victim", "theirs");
+        let path = folder.path().join("file");
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        write_atomic(&path, |file| file.write_all(b"ours")).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "theirs");
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
     }
 
     #[test]

@@ -12,10 +12,11 @@ mod digest;
 mod disk;
 mod error;
 mod json;
+mod links;
 mod ply;
 
 pub use atomic::{AtomicFile, make_folder, write_atomic};
-pub(crate) use atomic::{remove_leftovers, write_atomic_on};
+pub(crate) use atomic::{remove_left_of, remove_leftovers, temporary_name, write_atomic_on};
 pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at, read_cameras, write_cameras};
 pub use delivery::{
@@ -30,6 +31,7 @@ pub use disk::{Disk, DiskFile, RealDisk, install_disk};
 pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
+pub(crate) use links::{refuse_link, refuse_links_below};
 pub use ply::{
     Fused, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply,
     summarize_ply, write_ply, write_points,

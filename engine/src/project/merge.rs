@@ -12,7 +12,9 @@ use super::folder::{BLOCKS, DONE, PROJECT, ProjectFolder, digest, evaluation_pat
 use super::lock::FolderLock;
 use super::records::{FileRecord, MergedBlock, MergedBorder, MergedChunk, MergedIndex, VERSION};
 use super::{BlockFolder, Done, ProjectError};
-use crate::export::{AtomicFile, ExportError, write_json};
+use crate::export::{
+    AtomicFile, ExportError, make_folder, refuse_links_below, remove_left_of, temporary_name, write_json,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -118,6 +120,15 @@ pub fn merge(
             });
         }
     }
+    let own = output == merged_path(&project.root);
+    // One merge of a project at a time: two would take twice the disk. Elsewhere each has files of its own.
+    let _lock = match output.parent() {
+        Some(folder) if own => {
+            refuse_links_below(folder)?;
+            Some(FolderLock::take(folder)?)
+        }
+        _ => None,
+    };
     let scratch = Scratch::beside(&output)?;
     let mut file = AtomicFile::create(&output)?;
     let no_room = |e: io::Error| ProjectError::NoRoom {
@@ -132,7 +143,7 @@ pub fn merge(
     let merged = survey
         .write(&mut file, &output, &scratch.path, stop)
         .map_err(of_merge)?;
-    if output == merged_path(&project.root) {
+    if own {
         // Figures of another model; where there are none, or they cannot go, the merge is none the worse.
         let _ = fs::remove_file(evaluation_path(&project.root));
     }
@@ -229,22 +240,23 @@ fn borders(blocks: &[BlockFolder], survey: &Survey) -> Vec<MergedBorder> {
     survey.borders.iter().filter_map(border).collect()
 }
 
-/// A folder for buckets beside the output; it goes away with the value. What a killed merge left in it goes first.
+/// A folder for buckets beside the output, new and of a name that nobody can foresee; it goes away with the value. What killed merges
+/// left goes first.
 struct Scratch {
     path: PathBuf,
-    _lock: FolderLock,
 }
 
 impl Scratch {
     fn beside(output: &Path) -> Result<Self, ProjectError> {
-        let name = output.file_name().unwrap_or_default().to_string_lossy();
-        let path = output.with_file_name(format!(".{name}.merge"));
-        let lock = FolderLock::take(&path)?;
-        let entries = fs::read_dir(&path).map_err(|e| ExportError::new(&path, e))?;
-        for entry in entries.flatten() {
-            fs::remove_file(entry.path()).map_err(|e| ExportError::new(&entry.path(), e))?;
+        let fail = |e| ExportError::new(output, e);
+        let name = output.file_name().unwrap_or_default();
+        let path = output.with_file_name(temporary_name(name).map_err(fail)?);
+        if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
+            make_folder(folder)?;
         }
-        Ok(Self { path, _lock: lock })
+        remove_left_of(output);
+        fs::create_dir(&path).map_err(fail)?;
+        Ok(Self { path })
     }
 }
 
@@ -265,8 +277,27 @@ fn of_merge(error: MergeError) -> ProjectError {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::scratch::Scratch;
+
+    /// A project that somebody sends may hold links of any name.
+    #[cfg(unix)]
+    #[test]
+    fn links_beside_the_output_lead_nowhere() {
+        let (project, theirs) = (Scratch::new(), Scratch::new());
+        theirs.write("kept", "theirs");
+        project.write("merged/other", "");
+        let output = project.path().join("merged/point_cloud.ply");
+        for name in [".point_cloud.ply.merge", ".point_cloud.ply.4294967295-0.tmp"] {
+            std::os::unix::fs::symlink(theirs.path(), output.with_file_name(name)).unwrap();
+        }
+        let scratch = super::Scratch::beside(&output).unwrap();
+        fs::write(scratch.path.join("bucket"), "ours").unwrap();
+        drop(scratch);
+        assert_eq!(fs::read_to_string(theirs.path().join("kept")).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(theirs.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn blocks_trained_after_the_merge_are_named() {

@@ -14,7 +14,7 @@ use super::ServeError;
 use super::root::{EXPORT_RECORD, Root, Run};
 use super::segments::is_plain;
 use super::{assets, projects};
-use crate::export::{ExportError, write_atomic, write_json};
+use crate::export::{ExportError, refuse_link, write_atomic, write_json};
 
 /// What an export wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,11 @@ pub fn export(folder: &Path, output: &Path) -> Result<Exported, ServeError> {
     let files = sources(&root, &runs, comparisons);
     let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
     // Until the end the record names old files and new ones: a broken-off export can be done again.
-    let all = names.union(&before.files).cloned().collect();
+    let all: BTreeSet<String> = names.union(&before.files).cloned().collect();
+    // All are checked before the first is written.
+    for name in &all {
+        refuse_link(output, &below(output, name))?;
+    }
     record(output, all)?;
     let mut bytes = 0;
     for (name, source) in &files {
@@ -183,6 +187,20 @@ mod tests {
             assert!(matches!(refused, ServeError::NotAnExport { .. }), "{refused}");
         }
         assert_eq!(fs::read_to_string(out.path().join("notes.txt")).unwrap(), "mine");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_in_the_folder_are_not_followed() {
+        let (runs, out, theirs) = (Scratch::new(), Scratch::new(), Scratch::new());
+        runs.write("a/run.json", "{}");
+        export(runs.path(), out.path()).unwrap();
+        fs::remove_dir_all(out.path().join("runs")).unwrap();
+        theirs.write("a/run.json", "theirs");
+        std::os::unix::fs::symlink(theirs.path(), out.path().join("runs")).unwrap();
+        let refused = export(runs.path(), out.path()).unwrap_err().to_string();
+        assert!(refused.contains("runs: it is a link"), "{refused}");
+        assert_eq!(fs::read_to_string(theirs.path().join("a/run.json")).unwrap(), "theirs");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use kiln_sog::Error;
 
-use super::super::{ExportError, disk_of_process, make_folder, write_atomic};
+use super::super::{ExportError, disk_of_process, make_folder, remove_left_of, temporary_name, write_atomic};
 use super::{DeliveryError, Stop, sog};
 
 /// The hidden folder, removed when dropped before it has its name.
@@ -71,8 +71,8 @@ pub(super) fn write<T>(
         .filter(|folder| *folder != Path::new(""))
         .unwrap_or(Path::new("."));
     make_folder(above)?;
-    let hidden = above.join(format!(".{}.{}-0.tmp", name.to_string_lossy(), std::process::id()));
-    remove_left(above, &name.to_string_lossy());
+    let hidden = above.join(temporary_name(name).map_err(refused)?);
+    remove_left_of(path);
     // It must be new: rows of another export in its files would be taken for this one's.
     fs::create_dir(&hidden).map_err(|error| ExportError::new(&hidden, error))?;
     let mut files = Files {
@@ -90,27 +90,6 @@ pub(super) fn write<T>(
     disk.rename(files.root(), path).map_err(refused)?;
     disk.sync_folder(above).map_err(refused)?;
     Ok(filled)
-}
-
-/// No such process runs; only Linux says so without asking.
-fn is_gone(process: u32) -> bool {
-    cfg!(target_os = "linux") && !Path::new("/proc").join(process.to_string()).exists()
-}
-
-/// Removes hidden folders of this name whose process is gone; this one's number is free too, where it was another's before.
-fn remove_left(above: &Path, name: &str) {
-    let start = format!(".{name}.");
-    for entry in fs::read_dir(above).into_iter().flatten().flatten() {
-        let found = entry.file_name();
-        let process = found.to_str().and_then(|found| {
-            let rest = found.strip_prefix(&start)?.strip_suffix("-0.tmp")?;
-            rest.parse::<u32>().ok()
-        });
-        let Some(process) = process else { continue };
-        if process == std::process::id() || is_gone(process) {
-            fs::remove_dir_all(entry.path()).ok();
-        }
-    }
 }
 
 #[cfg(test)]

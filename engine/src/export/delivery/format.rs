@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::super::remove_left_of;
 use super::spz::{self, SpzVersion};
 use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, stop, streamed, tiles};
 use crate::export::{PlyComments, PlyParts, Stop};
@@ -141,6 +142,7 @@ pub fn deliver(
     let mut position_step = None;
     let mut levels = Vec::new();
     let asked = chosen.stop();
+    remove_left_of(path);
     match format {
         Format::Ply => stop::write(path, asked, |file| ply::write(file, &chosen, comments))?,
         Format::CompressedPly => {

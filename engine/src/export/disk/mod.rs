@@ -43,10 +43,10 @@ pub trait Disk: Debug + Send + Sync {
     /// The system's, `NotFound` when the folder above is missing.
     fn make_folder(&self, path: &Path) -> io::Result<bool>;
 
-    /// Makes an empty file, in the place of an old one.
+    /// Makes an empty file; a link in its place is not followed.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's, `AlreadyExists` when anything of that name is there.
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
 
     /// Gives a file another name in the same folder, in the place of an old one.
@@ -125,7 +125,7 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(File::create(path)?))
+        Ok(Box::new(File::create_new(path)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -227,7 +227,10 @@ mod tests {
         file.sync().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text");
         // No disk has this much.
+        fs::remove_file(&path).unwrap();
         assert!(RealDisk.create(&path).unwrap().reserve(1 << 60).is_err());
+        let again = RealDisk.create(&path).unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
     }
 
     #[test]

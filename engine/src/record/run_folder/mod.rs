@@ -42,7 +42,7 @@ use self::paths::{
     CAMERAS, CHECKPOINTS, CONFIG, ENVIRONMENT, EVALS, GIVEN_CAMERAS, INPUT, LIVE, METRICS, RUN, eval_name,
     iteration_name, model_iteration, ply_name,
 };
-use self::presence::{clear, lock, present};
+use self::presence::{clear, lock, present, refuse_links};
 use super::evaluated_view::PictureKind;
 use crate::config::{Profile, SugarStage, to_yaml};
 use crate::eval::EvalFile;
@@ -95,6 +95,7 @@ impl RunFolder {
         make_folder(root)?;
         let lock = lock(root)?;
         let old = present(root)?;
+        refuse_links(root)?;
         if old.is_some() && lock.is_some() {
             remove_leftovers(root);
         }
@@ -156,6 +157,7 @@ impl RunFolder {
         }
         let lock = lock(root)?;
         let record = present(root)?.ok_or(RunFolderError::NoRun { path: path.clone() })?;
+        refuse_links(root)?;
         if record.scene.fingerprint != scene.fingerprint {
             return Err(RunFolderError::OtherScene {
                 path,

@@ -9,7 +9,7 @@ use super::paths::{
     REFINED, REPORT_FILE, RUN, TIMINGS,
 };
 use super::record::RunRecord;
-use crate::export::ExportError;
+use crate::export::{ExportError, refuse_links_below};
 use crate::record::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
@@ -75,16 +75,7 @@ pub(super) fn present(root: &Path) -> Result<Option<RunRecord>, RunFolderError> 
 
 /// Removes a run's files and nothing else.
 pub(super) fn clear(root: &Path) -> Result<(), RunFolderError> {
-    let fail = |source| ExportError::new(root, source);
-    let mut events = Vec::new();
-    for entry in fs::read_dir(root).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        events.extend(
-            name.to_str()
-                .filter(|name| name.starts_with(EVENTS_PREFIX))
-                .map(str::to_owned),
-        );
-    }
+    let events = event_files(root)?;
     // The index comes last, see `NAMES`.
     for name in events.iter().map(String::as_str).chain(NAMES) {
         let path = root.join(name);
@@ -97,6 +88,29 @@ pub(super) fn clear(root: &Path) -> Result<(), RunFolderError> {
         removed.map_err(|source| ExportError::new(&path, source))?;
     }
     Ok(())
+}
+
+/// Checks that nothing that a run writes to in its folder is a link, or holds one.
+pub(super) fn refuse_links(root: &Path) -> Result<(), RunFolderError> {
+    for name in event_files(root)?.iter().map(String::as_str).chain(NAMES) {
+        refuse_links_below(&root.join(name))?;
+    }
+    Ok(())
+}
+
+/// Names of TensorBoard's event files in the folder.
+fn event_files(root: &Path) -> Result<Vec<String>, RunFolderError> {
+    let fail = |source| ExportError::new(root, source);
+    let mut events = Vec::new();
+    for entry in fs::read_dir(root).map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name();
+        events.extend(
+            name.to_str()
+                .filter(|name| name.starts_with(EVENTS_PREFIX))
+                .map(str::to_owned),
+        );
+    }
+    Ok(events)
 }
 
 /// Locks the folder against other processes; the system lets go of the lock when the process ends, however it ends.

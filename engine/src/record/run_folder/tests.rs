@@ -244,3 +244,34 @@ fn leftovers_of_a_killed_process_go_when_the_run_goes_on() {
     assert!(half.exists());
     folder.finish(Status::Done, 30, None).unwrap();
 }
+
+/// A run that somebody sends may hold links.
+#[cfg(unix)]
+#[test]
+fn what_leads_out_of_a_run_by_a_link_is_not_written_to() {
+    let (scratch, theirs) = (Scratch::new(), Scratch::new());
+    let root = scratch.path().join("run");
+    drop(RunFolder::create(&root, Existing::Refuse, run()).unwrap());
+    for (name, target) in [
+        ("eval", "folder"),
+        ("metrics.jsonl", "file"),
+        ("point_cloud/iteration_1", "folder"),
+    ] {
+        theirs.write("folder/kept", "theirs");
+        let to = theirs.write("file", "theirs");
+        let place = root.join(name);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(to.with_file_name(target), &place).unwrap();
+        for refused in [
+            RunFolder::create(&root, Existing::Resume, run()).err(),
+            RunFolder::create(&root, Existing::Replace, run()).err(),
+            RunFolder::reopen(&root, &scene("garden", "00aa")).err(),
+        ] {
+            let text = refused.unwrap().to_string();
+            assert!(text.contains(&format!("{name}: it is a link")), "{text}");
+        }
+        assert_eq!(fs::read_to_string(theirs.path().join("folder/kept")).unwrap(), "theirs");
+        fs::remove_file(place).unwrap();
+    }
+    RunFolder::create(&root, Existing::Resume, run()).unwrap();
+}

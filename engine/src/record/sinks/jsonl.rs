@@ -23,12 +23,8 @@ impl JsonLines {
     /// Opens or makes the file. A last line that a crash cut short is removed, because it would join the next one.
     pub(crate) fn append(path: &Path) -> Result<Self, ExportError> {
         let open = || {
-            let mut file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)?;
+            let mut file =
+                not_following(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)?;
             let length = file.seek(SeekFrom::End(0))?;
             let whole = whole_lines(&mut file, length)?;
             if whole < length {
@@ -59,6 +55,20 @@ impl JsonLines {
     pub(crate) fn flush(&mut self) -> Result<(), ExportError> {
         self.file.flush().map_err(|source| ExportError::new(&self.path, source))
     }
+}
+
+/// The same options, for a path whose last part may be no link: what is appended must not end up in somebody else's file.
+#[cfg(unix)]
+fn not_following(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+}
+
+/// Elsewhere who may make links may do anything.
+#[cfg(not(unix))]
+fn not_following(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
 }
 
 /// Bytes up to and with the last line feed.
@@ -109,6 +119,17 @@ mod tests {
             rows.flush().unwrap();
             assert_eq!(fs::read_to_string(path).unwrap(), after);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = Scratch::new();
+        let victim = folder.write("victim", "theirs");
+        let path = folder.path().join("rows.jsonl");
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        assert!(JsonLines::append(&path).is_err());
+        assert_eq!(fs::read_to_string(victim).unwrap(), "theirs");
     }
 
     #[cfg(target_os = "linux")]

@@ -84,14 +84,30 @@ impl Tensorboard {
         let name = unused_name(folder, stamp);
         let path = folder.join(&name);
         let fail = |source| ExportError::new(&path, source);
-        let file = OpenOptions::new().append(true).create(true).open(&path).map_err(fail)?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(fail)?;
+        Self::over(file, (name, &path), options, image_px, stamp)
+    }
+
+    /// Writes to `file`, which has that name and path.
+    fn over(
+        file: File,
+        (name, path): (String, &Path),
+        options: &TensorboardOptions,
+        image_px: u32,
+        stamp: &Stamp,
+    ) -> Result<Self, ExportError> {
+        let fail = |source| ExportError::new(path, source);
         let mut out = BufWriter::new(file);
         record::write(&mut out, &Record::version(stamp.unix.as_secs_f64())).map_err(fail)?;
-        let at = path.clone();
+        let at = path.to_owned();
         let act = move |job| work(job, &mut out, image_px).map_err(|source| ExportError::new(&at, source));
         Ok(Self {
             name,
-            worker: Worker::start("tensorboard", &path, ROOM, act)?,
+            worker: Worker::start("tensorboard", path, ROOM, act)?,
             options: options.clone(),
             stamp: stamp.clone(),
             last: None,
@@ -323,7 +339,7 @@ impl Receiver for Tensorboard {
 fn unused_name(folder: &Path, stamp: &Stamp) -> String {
     let Stamp { unix, host, process } = stamp;
     let head = format!("{EVENTS_PREFIX}{}.{host}.{process}", unix.as_secs());
-    let is_used = |name: &String| folder.join(name).metadata().is_ok_and(|file| file.len() > 0);
+    let is_used = |name: &String| folder.join(name).symlink_metadata().is_ok();
     (0_u32..)
         .map(|number| format!("{head}.{number}"))
         .find(|name| !is_used(name))
