@@ -21,7 +21,7 @@ use crate::vk::VkError;
 impl Failure for VkError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Loader(_) | Self::NoDevice(_) | Self::Unsupported { .. } => Exit::NoDevice,
+            Self::Loader(_) | Self::NoDevice(_) | Self::Unsupported { .. } | Self::Pipeline { .. } => Exit::NoDevice,
             Self::OutOfMemory { .. } => Exit::DoesNotFit,
             Self::Lost { .. } => Exit::DeviceLost,
             Self::Hazard(_) | Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
@@ -31,6 +31,10 @@ impl Failure for VkError {
         match self {
             Self::Loader(_) | Self::NoDevice(_) => Some("`kiln doctor` shows what was found".to_owned()),
             Self::OutOfMemory { .. } => Some("`--set memory.cap_gib=N` plans with less device memory".to_owned()),
+            Self::Pipeline { .. } => Some(
+                "another version of the driver may compile it, and `--device` chooses another device; `kiln doctor` lists them"
+                    .to_owned(),
+            ),
             Self::Unsupported { .. } => Some("`kiln doctor` shows what each device can do, `--device` chooses one".to_owned()),
             Self::Lost { .. } => Some(
                 "`--resume` goes on from the newest checkpoint; a device that is lost again needs another driver or cooling"

@@ -68,15 +68,18 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Writes every byte of device memory once: drivers that only promise memory have to find it now.
+    /// Writes every byte of device memory once: drivers that only promise memory have to find it now. Each block has a submission of
+    /// its own, which is short.
     fn touch(&mut self) -> Result<(), MemoryError> {
-        let mut program = Program::new("touch");
-        for (index, block) in self.memory.plan().blocks.iter().enumerate() {
-            if let Some(view) = self.memory.block_view(index).filter(|_| block.class.is_on_device()) {
+        for index in 0..self.memory.plan().blocks.len() {
+            let is_on_device = self.memory.plan().blocks[index].class.is_on_device();
+            if let Some(view) = self.memory.block_view(index).filter(|_| is_on_device) {
+                let mut program = Program::new("touch");
                 program.fill(view, 0);
+                self.run(&program)?;
             }
         }
-        self.run(&program)
+        Ok(())
     }
 
     /// The bytes that nobody may write; none unless they were asked for.

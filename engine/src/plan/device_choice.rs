@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use crate::config::DeviceChoice;
 use crate::vk::{Caps, DeviceKind};
 
-/// Position of the device asked for, or of the best one: discrete before virtual, integrated, other and software.
+/// Position of the device asked for, or of the best one: discrete before virtual, integrated, other and software, and a card's own driver
+/// before one that translates.
 ///
 /// A name is looked for as the whole name first, then as the uuid or its beginning, then as a part of the name; case
-/// and the uuid's hyphens do not count.
+/// and the uuid's hyphens do not count. Where several match, those of drivers that translate do not count either.
 ///
 /// # Errors
 /// What is wrong with the choice, with the list of devices.
@@ -19,7 +20,7 @@ pub(super) fn choose(devices: &[Caps], asked: Option<&DeviceChoice>) -> Result<u
     match asked {
         None => {
             let ranked = devices.iter().enumerate();
-            let best = ranked.min_by_key(|(at, caps)| (rank(caps.kind), *at));
+            let best = ranked.min_by_key(|(at, caps)| (rank(caps.kind), caps.translates, *at));
             Ok(best.map_or(0, |(at, _)| at))
         }
         Some(DeviceChoice::Number(index)) => {
@@ -61,8 +62,10 @@ fn named(devices: &[Caps], name: &str) -> Vec<usize> {
         &|caps| caps.name.to_lowercase().contains(&name),
     ];
     let matching = |test: &dyn Fn(&Caps) -> bool| -> Vec<usize> {
-        let all = devices.iter().enumerate();
-        all.filter(|(_, caps)| test(caps)).map(|(at, _)| at).collect()
+        let all = devices.iter().enumerate().filter(|(_, caps)| test(caps));
+        let (own, translating): (Vec<_>, Vec<_>) = all.partition(|(_, caps)| !caps.translates);
+        let found = if own.is_empty() { translating } else { own };
+        found.into_iter().map(|(at, _)| at).collect()
     };
     let mut found = tests.into_iter().map(matching);
     found.find(|found| !found.is_empty()).unwrap_or_default()
@@ -117,6 +120,22 @@ mod tests {
         assert_eq!(choose(&machine()[..1], None), Ok(0));
         assert_eq!(choose(&machine(), Some(&DeviceChoice::Number(3))), Ok(3));
         assert_eq!(choose(&[], None), Err("the loader lists no Vulkan device".to_owned()));
+    }
+
+    /// WSL2 has two drivers for one card where its vendor's is there too.
+    #[test]
+    fn the_own_driver_of_a_card_goes_before_one_that_translates() {
+        let mut machine = machine();
+        let mut dzn = device("Microsoft Direct3D12 (Card 90)", "55550000abcd", DeviceKind::Discrete);
+        dzn.translates = true;
+        machine.insert(1, dzn);
+        machine.push(device("Card 90", "77770000abcd", DeviceKind::Discrete));
+        let named = |name: &str| choose(&machine, Some(&DeviceChoice::Named(name.to_owned())));
+        assert_eq!(choose(&machine, None), Ok(2));
+        assert_eq!(named("card 90"), Ok(5));
+        assert_eq!(named("90"), Ok(5));
+        assert_eq!(named("direct3d12"), Ok(1));
+        assert_eq!(choose(&machine[..2], None), Ok(1), "before a CPU");
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub struct Caps {
     pub name: String,
     /// Driver name and version text.
     pub driver: String,
+    /// The driver translates to another interface and is no card's own: Mesa's dzn, to Direct3D 12.
+    pub translates: bool,
     /// Vulkan version, as (major, minor, patch).
     pub api: (u32, u32, u32),
     /// PCI vendor id.
@@ -195,6 +197,7 @@ impl Caps {
                         .driver_info_as_c_str()
                         .map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned())
                 ),
+                translates: driver.driver_id == vk::DriverId::MESA_DOZEN,
                 api: (
                     vk::api_version_major(core.api_version),
                     vk::api_version_minor(core.api_version),

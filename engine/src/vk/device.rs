@@ -56,7 +56,8 @@ impl Device {
             return Err(unsupported("16 storage buffers in a compute shader"));
         }
         let queue_family = caps.queue_family.ok_or_else(|| unsupported("a compute queue"))?;
-        let priorities = [1.0];
+        // A higher one goes before the desktop's own work on some drivers.
+        let priorities = [0.5];
         let queues = [vk::DeviceQueueCreateInfo::default()
             .queue_family_index(queue_family)
             .queue_priorities(&priorities)];

@@ -31,6 +31,16 @@ pub enum VkError {
         /// The driver's answer.
         result: vk::Result,
     },
+    /// The driver's compiler took no shader.
+    #[error("the driver `{driver}` could not compile the shader `{shader}` ({result})")]
+    Pipeline {
+        /// Name of the shader, with its variant.
+        shader: &'static str,
+        /// Name and version of the driver.
+        driver: String,
+        /// The driver's answer.
+        result: vk::Result,
+    },
     /// The device was lost.
     #[error("the Vulkan device was lost during {during}")]
     Lost {

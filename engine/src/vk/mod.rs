@@ -11,6 +11,7 @@ mod cuts;
 mod device;
 mod error;
 pub(crate) mod fence;
+mod fill;
 mod hazard;
 pub(crate) mod hazards;
 mod instance;

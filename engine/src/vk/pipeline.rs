@@ -125,6 +125,14 @@ impl Pipeline {
         unsafe { raw.destroy_shader_module(module, None) };
         self.raw = match made? {
             Ok(list) => list.first().copied().unwrap_or_default(),
+            // Some drivers answer a shader that they cannot translate with `OUT_OF_HOST_MEMORY`.
+            Err((_, result)) if result != vk::Result::ERROR_DEVICE_LOST => {
+                return Err(VkError::Pipeline {
+                    shader: shader.name,
+                    driver: device.caps().driver.clone(),
+                    result,
+                });
+            }
             Err((_, result)) => return Err(VkError::call("vkCreateComputePipelines")(result)),
         };
         Ok(())
@@ -171,7 +179,7 @@ impl Device {
     /// The pipeline of `shader` with `spec` and `push` bytes of push constants, made on first use.
     ///
     /// # Errors
-    /// [`VkError::Call`] when the driver's compiler refuses the shader.
+    /// [`VkError::Pipeline`] when the driver's compiler refuses the shader.
     pub fn pipeline(&self, shader: &Shader, spec: &[u32], push: u32) -> Result<Arc<Pipeline>, VkError> {
         let key = PipelineKey {
             shader: shader.name,

@@ -10,6 +10,7 @@ use ash::vk;
 
 use super::cuts::Cuts;
 use super::fence::Fence;
+use super::fill;
 use super::hazards::{self, Touch};
 use super::recording::{Recording, Script};
 use super::timestamps::Timestamps;
@@ -63,6 +64,12 @@ pub(super) enum Step {
         place: Place,
         value: u32,
     },
+    /// Dispatches with their number of words; they write different bytes.
+    LargeFill {
+        pipeline: Arc<Pipeline>,
+        parts: Vec<(vk::DescriptorSet, fill::Part)>,
+        value: u32,
+    },
     Copy {
         from: (vk::Buffer, u64, u64),
         to: (vk::Buffer, u64, u64),
@@ -83,6 +90,17 @@ impl Step {
                 Self::Hold => {}
                 Self::Fill { buffer, place, value } => {
                     raw.cmd_fill_buffer(cmd, *buffer, place.offset, place.bytes, *value);
+                }
+                Self::LargeFill { pipeline, parts, value } => {
+                    raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline.raw);
+                    for (set, part) in parts {
+                        let (layout, [x, y, z]) = (pipeline.layout, part.groups);
+                        let push = [part.words, *value];
+                        let push = bytemuck::cast_slice(&push);
+                        raw.cmd_bind_descriptor_sets(cmd, vk::PipelineBindPoint::COMPUTE, layout, 0, &[*set], &[]);
+                        raw.cmd_push_constants(cmd, layout, vk::ShaderStageFlags::COMPUTE, 0, push);
+                        raw.cmd_dispatch(cmd, x, y, z);
+                    }
                 }
                 Self::Copy { from, to, bytes } => {
                     let region = [vk::BufferCopy {
@@ -301,22 +319,16 @@ impl CompiledProgram {
 
     fn compile_steps(&mut self, memory: &dyn Resolver, program: &Program) -> Result<Vec<Step>, VkError> {
         let raw = self.device.raw();
-        let passes = program
-            .commands
-            .iter()
-            .filter(|c| matches!(c, Command::Dispatch(_)))
-            .count();
-        let bindings: usize = program
-            .commands
-            .iter()
-            .map(|c| {
-                if let Command::Dispatch(pass) = c {
-                    pass.views.len()
-                } else {
-                    0
-                }
-            })
-            .sum();
+        let large = |view: &Span| fill::parts(memory.place(view), self.device.caps());
+        let (mut passes, mut bindings) = (0, 0);
+        for command in &program.commands {
+            let (sets, views) = match command {
+                Command::Dispatch(pass) => (1, pass.views.len()),
+                Command::Fill { view, .. } => (large(view).len(), large(view).len()),
+                Command::Hold(_) | Command::Copy { .. } => (0, 0),
+            };
+            (passes, bindings) = (passes + sets, bindings + views);
+        }
         if passes > 0 {
             let sizes = [vk::DescriptorPoolSize {
                 ty: vk::DescriptorType::STORAGE_BUFFER,
@@ -335,11 +347,16 @@ impl CompiledProgram {
             let buffer = |place: &Place| memory.block(place.block).buffer;
             steps.push(match command {
                 Command::Fill { view, value } => {
-                    let place = memory.place(view);
-                    Step::Fill {
-                        buffer: buffer(&place),
-                        place,
-                        value: *value,
+                    let (place, value) = (memory.place(view), *value);
+                    let parts = large(view);
+                    let buffer = buffer(&place);
+                    if parts.is_empty() {
+                        Step::Fill { buffer, place, value }
+                    } else {
+                        let pipeline = self.device.pipeline(&fill::SHADER, &[], fill::PUSH_BYTES)?;
+                        let bound = |part: fill::Part| Ok((self.set(&pipeline, &[(buffer, part.place)])?, part));
+                        let parts = parts.into_iter().map(bound).collect::<Result<_, VkError>>()?;
+                        Step::LargeFill { pipeline, parts, value }
                     }
                 }
                 Command::Hold(_) => Step::Hold,
@@ -359,41 +376,9 @@ impl CompiledProgram {
                 Command::Dispatch(pass) => {
                     let push = u32::try_from(pass.push.len()).unwrap_or(u32::MAX);
                     let pipeline = self.device.pipeline(pass.shader, &pass.spec, push)?;
-                    let layouts = [pipeline.set_layout];
-                    let info = vk::DescriptorSetAllocateInfo::default()
-                        .descriptor_pool(self.descriptors)
-                        .set_layouts(&layouts);
-                    self.device.attempt("vkAllocateDescriptorSets")?;
-                    // SAFETY: the pool was sized for exactly these sets.
-                    let set = unsafe { raw.allocate_descriptor_sets(&info) }
-                        .map_err(VkError::call("vkAllocateDescriptorSets"))?
-                        .first()
-                        .copied()
-                        .unwrap_or_default();
-                    let infos: Vec<[vk::DescriptorBufferInfo; 1]> = pass
-                        .views
-                        .iter()
-                        .map(|view| {
-                            let place = memory.place(view);
-                            [vk::DescriptorBufferInfo {
-                                buffer: buffer(&place),
-                                offset: place.offset,
-                                range: place.bytes,
-                            }]
-                        })
-                        .collect();
-                    let writes: Vec<_> = (0u32..)
-                        .zip(&infos)
-                        .map(|(binding, info)| {
-                            vk::WriteDescriptorSet::default()
-                                .dst_set(set)
-                                .dst_binding(binding)
-                                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                                .buffer_info(info)
-                        })
-                        .collect();
-                    // SAFETY: the set is fresh and the buffers are alive.
-                    unsafe { raw.update_descriptor_sets(&writes, &[]) };
+                    let places = pass.views.iter().map(|view| memory.place(view));
+                    let bound: Vec<_> = places.map(|place| (buffer(&place), place)).collect();
+                    let set = self.set(&pipeline, &bound)?;
                     let groups = match &pass.groups {
                         Groups::Direct(groups) => Ok(*groups),
                         Groups::Indirect(view) => {
@@ -411,6 +396,45 @@ impl CompiledProgram {
             });
         }
         Ok(steps)
+    }
+
+    /// A descriptor set of the pool that binds these places.
+    fn set(&self, pipeline: &Pipeline, bound: &[(vk::Buffer, Place)]) -> Result<vk::DescriptorSet, VkError> {
+        let raw = self.device.raw();
+        let layouts = [pipeline.set_layout];
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(self.descriptors)
+            .set_layouts(&layouts);
+        self.device.attempt("vkAllocateDescriptorSets")?;
+        // SAFETY: the pool was sized for exactly these sets.
+        let set = unsafe { raw.allocate_descriptor_sets(&info) }
+            .map_err(VkError::call("vkAllocateDescriptorSets"))?
+            .first()
+            .copied()
+            .unwrap_or_default();
+        let infos: Vec<[vk::DescriptorBufferInfo; 1]> = bound
+            .iter()
+            .map(|(buffer, place)| {
+                [vk::DescriptorBufferInfo {
+                    buffer: *buffer,
+                    offset: place.offset,
+                    range: place.bytes,
+                }]
+            })
+            .collect();
+        let writes: Vec<_> = (0u32..)
+            .zip(&infos)
+            .map(|(binding, info)| {
+                vk::WriteDescriptorSet::default()
+                    .dst_set(set)
+                    .dst_binding(binding)
+                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                    .buffer_info(info)
+            })
+            .collect();
+        // SAFETY: the set is fresh and the buffers are alive.
+        unsafe { raw.update_descriptor_sets(&writes, &[]) };
+        Ok(set)
     }
 }
 

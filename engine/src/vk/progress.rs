@@ -79,10 +79,14 @@ impl Progress {
     }
 
     /// Submissions finished.
+    ///
+    /// # Errors
+    /// [`VkError::Lost`] when the device is gone, also where the driver says so by a value beyond all submissions.
     pub(super) fn finished(&self) -> Result<u64, VkError> {
         // SAFETY: plain query.
-        unsafe { self.device.raw().get_semaphore_counter_value(self.timeline) }
-            .map_err(VkError::call("vkGetSemaphoreCounterValue"))
+        let value = unsafe { self.device.raw().get_semaphore_counter_value(self.timeline) }
+            .map_err(VkError::call("vkGetSemaphoreCounterValue"))?;
+        known(value, self.last.load(Ordering::Acquire))
     }
 
     /// Number of the next submission.
@@ -130,12 +134,37 @@ impl Progress {
     }
 }
 
+/// A count of finished submissions, when the last that was noted is `last`; the next may be finished before it is noted. Fences of
+/// lost devices read all ones on Direct3D 12, and drivers on top of it hand that on.
+fn known(value: u64, last: u64) -> Result<u64, VkError> {
+    if value > last + 1 {
+        let during = "vkGetSemaphoreCounterValue".to_owned();
+        return Err(VkError::Lost { during });
+    }
+    Ok(value)
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         // SAFETY: waiting first makes the semaphore free to destroy.
         unsafe {
             let _ = self.device.raw().queue_wait_idle(self.device.queue());
             self.device.raw().destroy_semaphore(self.timeline, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_beyond_all_submissions_is_a_lost_device() {
+        for value in [0, 6, 7, 8] {
+            assert!(matches!(known(value, 7), Ok(found) if found == value));
+        }
+        for value in [9, u64::MAX, u64::from(u32::MAX)] {
+            assert!(matches!(known(value, 7), Err(VkError::Lost { .. })), "{value}");
         }
     }
 }

@@ -94,6 +94,7 @@ impl Queue {
                 during: what.to_owned(),
             },
             other => VkError::call("vkWaitSemaphores")(other),
-        })
+        })?;
+        self.progress.finished().map(drop)
     }
 }

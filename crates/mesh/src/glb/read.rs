@@ -14,6 +14,10 @@ const TRIANGLES: u64 = 4;
 const HARMLESS: [&str; 1] = ["KHR_materials_unlit"];
 /// Most nodes between a scene and a mesh.
 const MOST_DEPTH: usize = 64;
+/// Most bytes of vertices and triangles per byte of the file: nodes may share meshes, and a small file could ask for any number.
+const MOST_REPEATED: usize = 64;
+/// Bytes of vertices and triangles that any file may ask for.
+const LEAST_ROOM: usize = 1 << 24;
 
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,7 +46,11 @@ pub fn read(bytes: &[u8]) -> Result<Read, Error> {
             "write it without compression and extensions",
         ));
     }
-    let mut parts = Parts::default();
+    let mut parts = Parts {
+        seen: vec![false; list(&file.json, "nodes").len()],
+        room: bytes.len().saturating_mul(MOST_REPEATED).max(LEAST_ROOM),
+        ..Parts::default()
+    };
     let scene = file.json["scene"].as_u64().unwrap_or(0);
     let identity = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
     for node in list(at(&file.json, "scenes", scene)?, "nodes") {
@@ -80,9 +88,26 @@ struct Parts {
     triangles: Vec<[u32; 3]>,
     uvs: Vec<[[f32; 2]; 3]>,
     images: Vec<u64>,
+    /// Nodes that were visited: they form trees (glTF 2.0, 3.5.2), so none is visited twice.
+    seen: Vec<bool>,
+    /// Bytes that more vertices and triangles may take.
+    room: usize,
     with_normals: bool,
     with_colors: bool,
     with_uvs: bool,
+}
+
+impl Parts {
+    /// Takes room for the vertices and triangles of a primitive.
+    fn take_room(&mut self, bytes: usize) -> Result<(), Error> {
+        self.room = self.room.checked_sub(bytes).ok_or_else(|| {
+            content(
+                "its nodes and primitives repeat the same numbers more often than a file of its size may ask for",
+                "write each mesh once, without instances",
+            )
+        })?;
+        Ok(())
+    }
 }
 
 /// Rows of a placement: a turn or stretch, and a step.
@@ -154,6 +179,14 @@ impl<'a> File<'a> {
             return Err(damaged("its nodes lie too deep in each other"));
         }
         let node = at(&self.json, "nodes", index)?;
+        let seen = usize::try_from(index).ok().and_then(|index| parts.seen.get_mut(index));
+        if seen.is_none_or(|seen| std::mem::replace(seen, true)) {
+            let found = format!("node {index} lies in two nodes, or in itself");
+            return Err(content(
+                found,
+                "write each node once: nodes form trees, and meshes may be shared",
+            ));
+        }
         let placement = join(above, &placement(node)?);
         if let Some(mesh) = node.get("mesh") {
             for primitive in list(at(&self.json, "meshes", whole(mesh)?)?, "primitives") {
@@ -218,6 +251,12 @@ impl<'a> File<'a> {
             Some(accessor) => self.indices(whole(accessor)?)?,
             None => (0..u32::try_from(count).unwrap_or(u32::MAX)).collect(),
         };
+        // Three vectors a vertex; corners and their texture coordinates.
+        parts.take_room(
+            count
+                .saturating_mul(36)
+                .saturating_add(indices.len().saturating_mul(12)),
+        )?;
         if let Some(index) = indices.iter().find(|index| **index as usize >= count) {
             return Err(Error::Index {
                 triangle: parts.triangles.len(),
@@ -468,7 +507,7 @@ mod tests {
     }
 
     /// A file of this description and these numbers.
-    fn file(json: &str, binary: &[u8]) -> Vec<u8> {
+    fn with_numbers(json: &str, binary: &[u8]) -> Vec<u8> {
         let mut json = json.as_bytes().to_vec();
         json.resize(json.len().next_multiple_of(4), b' ');
         let words = |out: &mut Vec<u8>, words: &[u32]| out.extend(words.iter().flat_map(|w| w.to_le_bytes()));
@@ -519,7 +558,7 @@ mod tests {
                 "type":"VEC3"}}],"bufferViews":[{{"buffer":0,"byteLength":36}}],"buffers":[{{"byteLength":36}}]}}"#
             )
         };
-        let mesh = |nodes: &str| read(&file(&json(nodes), &numbers)).map(|read| read.mesh);
+        let mesh = |nodes: &str| read(&with_numbers(&json(nodes), &numbers)).map(|read| read.mesh);
         // A quarter turn about z inside a step and a stretch.
         let turned = r#"{"translation":[0,0,5],"scale":[2,2,2],"children":[1]},
             {"rotation":[0,0,0.70710678118654752,0.70710678118654752],"mesh":0}"#;
@@ -538,9 +577,36 @@ mod tests {
             (found.positions()[1], found.triangles()),
             ([2.0, 0.0, 0.0], &[[0, 2, 1]][..])
         );
-        // Children that are their own parents.
-        let said = mesh(r#"{"children":[0]}"#).unwrap_err().to_string();
+        // Children that are their own parents, or those of two.
+        let chain: Vec<String> = (1..=40)
+            .map(|next| format!(r#"{{"children":[{next},{next}]}}"#))
+            .collect();
+        for nodes in [r#"{"children":[0]}"#.to_owned(), chain.join(",") + ",{}"] {
+            let said = mesh(&nodes).unwrap_err().to_string();
+            assert!(said.contains("lies in two nodes"), "{said}");
+        }
+        let deep: Vec<String> = (1..=70).map(|next| format!(r#"{{"children":[{next}]}}"#)).collect();
+        let said = mesh(&(deep.join(",") + ",{}")).unwrap_err().to_string();
         assert!(said.contains("too deep"), "{said}");
+    }
+
+    #[test]
+    fn shared_meshes_are_repeated_as_often_as_the_file_is_long() {
+        let numbers = vec![0; 12 * 3000];
+        let instances = |nodes: usize| {
+            let all: Vec<String> = (0..nodes).map(|node| node.to_string()).collect();
+            let each = vec![r#"{"mesh":0}"#; nodes].join(",");
+            let all = all.join(",");
+            let json = format!(
+                r#"{{"scenes":[{{"nodes":[{all}]}}],"nodes":[{each}],"meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}}}}]}}],
+                "accessors":[{{"bufferView":0,"componentType":5126,"count":3000,"type":"VEC3"}}],
+                "bufferViews":[{{"buffer":0,"byteLength":36000}}],"buffers":[{{"byteLength":36000}}]}}"#
+            );
+            with_numbers(&json, &numbers)
+        };
+        assert_eq!(read(&instances(100)).unwrap().mesh.positions().len(), 300_000);
+        let said = read(&instances(1000)).unwrap_err().to_string();
+        assert!(said.contains("without instances"), "{said}");
     }
 
     #[test]
@@ -549,7 +615,7 @@ mod tests {
         for cut in (0..whole.len()).step_by(7) {
             read(&whole[..cut]).unwrap_err();
         }
-        let said = |json: &str| read(&file(json, &[0; 36])).unwrap_err().to_string();
+        let said = |json: &str| read(&with_numbers(json, &[0; 36])).unwrap_err().to_string();
         let json = |accessor: &str, view: &str| {
             format!(
                 r#"{{"scenes":[{{"nodes":[0]}}],"nodes":[{{"mesh":0}}],"meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}}}}]}}],

@@ -22,6 +22,11 @@ fn devices() {
             result: Code::ERROR_OUT_OF_DEVICE_MEMORY,
         },
         VkError::call("vkCreateDevice")(Code::ERROR_OUT_OF_HOST_MEMORY),
+        VkError::Pipeline {
+            shader: "rasterize.lanes",
+            driver: "Dozen Mesa 25.0.7".to_owned(),
+            result: Code::ERROR_OUT_OF_HOST_MEMORY,
+        },
         VkError::Lost {
             during: "step".to_owned(),
         },
@@ -41,7 +46,17 @@ fn devices() {
     let examples = complete!(
         VkError,
         errors,
-        [Loader, NoDevice, Unsupported, OutOfMemory, Lost, Hazard, Timeout, Call]
+        [
+            Loader,
+            NoDevice,
+            Unsupported,
+            OutOfMemory,
+            Pipeline,
+            Lost,
+            Hazard,
+            Timeout,
+            Call
+        ]
     );
     golden("device", examples);
 }
