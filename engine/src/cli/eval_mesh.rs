@@ -18,7 +18,13 @@ use crate::scene::Split;
 pub(super) fn run(mesh: &DrawnMesh, request: &Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let model = &request.model;
     let opened = open_scene("eval", model)?;
-    let drawn = Drawn::load(&mesh.path, mesh.samples, &opened.profile, &opened.open).map_err(boxed)?;
+    let drawn = Drawn::load(
+        &mesh.path,
+        mesh.samples,
+        (&opened.profile, opened.run.as_deref()),
+        &opened.open,
+    )
+    .map_err(boxed)?;
     if !model.quiet {
         // Losing a line of information is no reason to stop.
         let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());

@@ -229,6 +229,9 @@ fn past_the_end(inputs: &Inputs) -> Vec<String> {
         .overrides
         .iter()
         .filter(|asked| lists.contains(&asked.key.as_str()));
+    // As `--steps-scaler` rounds them.
+    let factor = inputs.steps_scaler.unwrap_or(1.0);
+    let comes = |number: u32| (f64::from(number) * factor).round() <= f64::from(end);
     asked
         .filter_map(|asked| {
             let numbers = asked
@@ -236,7 +239,7 @@ fn past_the_end(inputs: &Inputs) -> Vec<String> {
                 .split(|c: char| !c.is_ascii_digit())
                 .filter_map(|word| word.parse().ok());
             let past: Vec<String> = numbers
-                .filter(|number: &u32| *number > end)
+                .filter(|number: &u32| !comes(*number))
                 .map(|number| number.to_string())
                 .collect();
             let key = &asked.key;
@@ -403,6 +406,11 @@ mod tests {
             told("kiln train s --iterations 500"),
             [""; 0],
             "a recipe's lists are cut"
+        );
+        assert_eq!(
+            told("kiln train s --iterations 300 --steps-scaler 0.1 --test_iterations 100 200 300 304 306"),
+            ["`schedule.test` names 306, and the run ends at 30: left out"],
+            "they are scaled too"
         );
         assert_eq!(
             told("kiln train s --iterations 500 --test_iterations 100 7000 8000 --set schedule.save=[500]"),

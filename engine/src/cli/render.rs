@@ -49,7 +49,13 @@ fn run_mesh(
 ) -> Result<Exit, Box<dyn Failure>> {
     let opened = open_scene("render", model)?;
     let cameras = cameras(views, || Ok(opened.scene.clone()))?;
-    let drawn = Drawn::load(&mesh.path, mesh.samples, &opened.profile, &opened.open).map_err(boxed)?;
+    let drawn = Drawn::load(
+        &mesh.path,
+        mesh.samples,
+        (&opened.profile, opened.run.as_deref()),
+        &opened.open,
+    )
+    .map_err(boxed)?;
     let mut progress = progress(model.quiet);
     if !model.quiet {
         let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());

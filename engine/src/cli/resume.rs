@@ -9,7 +9,7 @@ use super::request::Resume;
 use super::shell::word;
 use super::stored::boxed;
 use super::{Failure, Settings, UsageError};
-use crate::config::{Inputs, Override, budgets_of};
+use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
 use crate::record::run_folder::{RunFolderError, Which, config_path, place};
 
 /// Where checkpoints lie in a run.
@@ -28,7 +28,7 @@ pub(super) struct Resumed {
 /// # Errors
 /// When the settings are wrong, there is no such run, its scene is gone, or a recipe is named.
 pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed, Box<dyn Failure>> {
-    let typed = settings.preliminary().map_err(boxed)?;
+    let typed = named(&settings.inputs).map_err(boxed)?;
     if settings.inputs.file.is_some() || typed.dataset.path.is_some() {
         return Ok(Resumed {
             settings,
@@ -72,11 +72,23 @@ pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed,
     })
 }
 
+/// What names the run and the scene. All other keys mean what they do over the settings of the run, and are checked there.
+fn named(inputs: &Inputs) -> Result<Profile, ConfigError> {
+    let names = |setting: &&Override| {
+        let section = setting.key.split('.').next().unwrap_or_default();
+        section == "run" || setting.key == "dataset.path"
+    };
+    resolve(&Inputs {
+        overrides: inputs.overrides.iter().filter(names).cloned().collect(),
+        ..Inputs::default()
+    })
+}
+
 /// Lays the budgets of the memory profile over the run's own, which lie over all else that a profile sets.
 ///
 /// # Errors
 /// When there is no such profile.
-pub(super) fn lay_budgets(inputs: &mut Inputs) -> Result<(), crate::config::ConfigError> {
+pub(super) fn lay_budgets(inputs: &mut Inputs) -> Result<(), ConfigError> {
     if let Some(profile) = &inputs.profile {
         let budgets = budgets_of(profile, "--profile")?;
         // What was typed key by key wins.
@@ -192,6 +204,21 @@ mod tests {
             "`--recipe mip` changes nothing of the run D/run, which goes on with the settings that it began with; leave it \
              out; `kiln train SCENE --recipe mip -o FOLDER` trains another run"
         );
+    }
+
+    /// Lists have their entries from the run, and settings that depend on others have those of the run.
+    #[test]
+    fn keys_are_laid_over_the_settings_of_the_run() {
+        let (scratch, root) = run();
+        let kept = format!(
+            "dataset: {{ path: '{root}/scene' }}\nregularizers:\n  - {{ kind: opacity, weight: 0.01 }}\n  \
+             - {{ kind: density, k: 16 }}\n"
+        );
+        scratch.write("run/config.resolved.yaml", kept);
+        let found = resumed(&format!("kiln train --resume -o {root}/run --set regularizers.1.k=12")).unwrap();
+        let profile = found.settings.preliminary().unwrap();
+        assert_eq!(profile.density().unwrap().k, 12);
+        assert_eq!(profile.regularizers.len(), 2);
     }
 
     #[test]

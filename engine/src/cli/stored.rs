@@ -240,6 +240,8 @@ fn find(command: &str, model: &Model) -> Result<(Location, Inputs), Box<dyn Fail
 /// A scene that meshes are drawn from the views of.
 pub(super) struct OpenedScene {
     pub(super) scene: PathBuf,
+    /// The run that the scene was named by.
+    pub(super) run: Option<PathBuf>,
     pub(super) profile: Profile,
     pub(super) open: OpenDevice,
 }
@@ -266,7 +268,12 @@ pub(super) fn open_scene(command: &'static str, model: &Model) -> Result<OpenedS
         }));
     }
     say_device(model, &open);
-    Ok(OpenedScene { scene, profile, open })
+    Ok(OpenedScene {
+        scene,
+        run: file.and(Some(model.target.clone())),
+        profile,
+        open,
+    })
 }
 
 fn say_device(model: &Model, open: &OpenDevice) {

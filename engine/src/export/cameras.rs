@@ -107,6 +107,30 @@ struct AnyRecord {
     cy: Option<f32>,
 }
 
+/// Reads the records that a run wrote.
+///
+/// # Errors
+/// [`CamerasError`] when the file cannot be read, or holds other records.
+pub fn read_camera_records(path: &Path) -> Result<Vec<CameraRecord>, CamerasError> {
+    let fail = |what: String| CamerasError {
+        path: path.to_owned(),
+        what,
+    };
+    serde_json::from_str(&text_of(path)?).map_err(|e| fail(format!("{e}; the cameras of a run are expected")))
+}
+
+fn text_of(path: &Path) -> Result<String, CamerasError> {
+    let fail = |what: String| CamerasError {
+        path: path.to_owned(),
+        what,
+    };
+    let bytes = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
+    if bytes > MAX_BYTES {
+        return Err(fail(format!("it has {bytes} bytes, at most {MAX_BYTES} are read")));
+    }
+    std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))
+}
+
 /// Reads the cameras of a file in the shape of `cameras.json`, each with a stem for its output file; stems differ from
 /// each other. A missing principal point is the image's centre.
 ///
@@ -117,12 +141,7 @@ pub fn read_cameras(path: &Path) -> Result<Vec<(String, Camera)>, CamerasError> 
         path: path.to_owned(),
         what,
     };
-    let bytes = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
-    if bytes > MAX_BYTES {
-        return Err(fail(format!("it has {bytes} bytes, at most {MAX_BYTES} are read")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
-    let records: Vec<AnyRecord> = serde_json::from_str(&text).map_err(|e| {
+    let records: Vec<AnyRecord> = serde_json::from_str(&text_of(path)?).map_err(|e| {
         fail(format!(
             "{e}; a list of records in the shape of `cameras.json` is expected"
         ))

@@ -18,7 +18,9 @@ mod ply;
 pub use atomic::{AtomicFile, make_folder, write_atomic};
 pub(crate) use atomic::{remove_left_of, remove_leftovers, temporary_name, write_atomic_on};
 pub use camera_path::read_camera_path;
-pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at, read_cameras, write_cameras};
+pub use cameras::{
+    CameraRecord, CamerasError, camera_records, camera_records_at, read_camera_records, read_cameras, write_cameras,
+};
 pub use delivery::{
     Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, Stop, check_model, deliver,
     deliver_levels, read_model, summarize_file,

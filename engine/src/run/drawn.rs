@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::mesh_renderer::MeshRenderer;
+use super::own_split;
 use super::resolution_phases::Phase;
 use super::stored::{Cameras, pictures, size_px, views_of};
 use super::{RunError, StoredError};
@@ -18,6 +19,8 @@ use crate::vk::DeviceKind;
 /// A mesh in host memory, and the device that draws it.
 pub struct Drawn<'a> {
     profile: &'a Profile,
+    /// The run that the scene is looked for in.
+    run: Option<&'a Path>,
     open: &'a OpenDevice,
     surface: MeshFile,
     samples: u32,
@@ -40,9 +43,15 @@ impl<'a> Drawn<'a> {
     ///
     /// # Errors
     /// [`RunError::Mesh`] when the file holds no mesh.
-    pub fn load(path: &Path, samples: u32, profile: &'a Profile, open: &'a OpenDevice) -> Result<Self, RunError> {
+    pub fn load(
+        path: &Path,
+        samples: u32,
+        (profile, run): (&'a Profile, Option<&'a Path>),
+        open: &'a OpenDevice,
+    ) -> Result<Self, RunError> {
         Ok(Self {
             profile,
+            run,
             open,
             surface: MeshFile::read(path)?,
             samples,
@@ -65,7 +74,8 @@ impl<'a> Drawn<'a> {
         truth: Option<(&Truth, &TruthSettings)>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<MeshEvaluated, RunError> {
-        let scene = SceneIndex::load(scene, &pinhole_options(self.profile)?)?;
+        let mut scene = SceneIndex::load(scene, &pinhole_options(self.profile)?)?;
+        own_split::keep(&mut scene, self.run)?;
         if scene.test.is_empty() {
             let scene = scene.root;
             return Err(StoredError::NoTestViews { scene }.into());
@@ -152,7 +162,7 @@ impl<'a> Drawn<'a> {
         progress: &mut dyn FnMut(Progress),
         mut picture: impl FnMut(&mut MeshRenderer<'_>, &Camera, &Path) -> Result<(), RunError>,
     ) -> Result<Vec<PathBuf>, RunError> {
-        let (views, _) = views_of(cameras, self.profile)?;
+        let (views, _) = views_of(cameras, self.run, self.profile)?;
         let sizes_px: Vec<[u32; 2]> = views.iter().map(|(_, camera)| size_px(camera)).collect();
         let views_px = (&sizes_px[..], false);
         let mut renderer = MeshRenderer::new(self.open, self.profile, &self.surface, samples, views_px, None)?;

@@ -233,6 +233,20 @@ pub enum StoredError {
         /// The scene.
         scene: PathBuf,
     },
+    /// A part of a run's views of which no photo is left.
+    #[error(
+        "none of the {} views of the run is in the scene {} any more: {names}",
+        set.name(),
+        scene.display()
+    )]
+    PartGone {
+        /// The scene.
+        scene: PathBuf,
+        /// The part.
+        set: Split,
+        /// The first few.
+        names: String,
+    },
     /// No views to draw.
     #[error(
         "the scene {} has no {} views; `--cameras train|test|FILE` chooses others",

@@ -15,6 +15,7 @@ mod lens_reach;
 mod mesh;
 mod mesh_renderer;
 mod model_parts;
+mod own_split;
 mod reach;
 mod renderer;
 mod resolution_phases;

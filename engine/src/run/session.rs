@@ -108,6 +108,8 @@ struct Session {
     sinks: Sinks,
     folder: RunFolder,
     started: Instant,
+    /// Iterations of checkpoints that were there when the session began and stay.
+    kept: Vec<u32>,
     /// When the last checkpoint was written, or the first step came next.
     checkpointed: Instant,
     /// Runs from a step's start to the next evaluation, export or checkpoint. Waiting for an image to be decoded does not

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::model_parts::ModelParts;
+use super::own_split;
 use super::renderer::{DrawnViews, Renderer};
 use super::resolution_phases::Phase;
 use super::watch::device_budget;
@@ -105,6 +106,8 @@ pub struct Stored<'a> {
     pinned: Pinned,
     model: ModelParts,
     path: PathBuf,
+    /// The run that it is of.
+    run: Option<PathBuf>,
     look: Look,
     /// Cameras beside the model, of a run that corrected them.
     cameras: PathBuf,
@@ -197,6 +200,7 @@ impl<'a> Stored<'a> {
             pinned: Pinned::for_rendering(open)?,
             model,
             path: location.ply.clone(),
+            run: location.config.as_deref().and_then(Path::parent).map(Path::to_owned),
             look,
             cameras: location.ply.with_file_name("cameras.json"),
             stated,
@@ -207,6 +211,7 @@ impl<'a> Stored<'a> {
     /// The scene in `path`, its cameras where the run of the model corrected them to; true when it did.
     fn scene(&self, path: &Path, options: &SceneOptions) -> Result<(SceneIndex, bool), RunError> {
         let mut scene = SceneIndex::load(path, options)?;
+        own_split::keep(&mut scene, self.run.as_deref())?;
         let refined = self.cameras.is_file();
         if refined {
             let known: BTreeMap<String, Camera> = read_cameras(&self.cameras)?.into_iter().collect();
@@ -244,7 +249,7 @@ impl<'a> Stored<'a> {
     fn views(&self, cameras: &Cameras, options: &SceneOptions) -> Result<Views, RunError> {
         match cameras {
             Cameras::Scene { scene, set } => of_scene(&self.scene(scene, options)?.0, *set, self.profile),
-            _ => views_of(cameras, self.profile),
+            _ => views_of(cameras, None, self.profile),
         }
     }
 
@@ -489,11 +494,15 @@ pub(super) fn pictures(
 type Views = (Vec<(String, Camera)>, Option<f32>);
 
 /// The views, all of them pinholes; those of a scene bring its near plane along, unless the profile has one.
-pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<Views, RunError> {
+pub(super) fn views_of(cameras: &Cameras, run: Option<&Path>, profile: &Profile) -> Result<Views, RunError> {
     match cameras {
         Cameras::File(path) => Ok((read_cameras(path)?, None)),
         Cameras::Path(path) => Ok((read_camera_path(path)?, None)),
-        Cameras::Scene { scene, set } => of_scene(&SceneIndex::load(scene, &pinhole_options(profile)?)?, *set, profile),
+        Cameras::Scene { scene, set } => {
+            let mut scene = SceneIndex::load(scene, &pinhole_options(profile)?)?;
+            own_split::keep(&mut scene, run)?;
+            of_scene(&scene, *set, profile)
+        }
     }
 }
 

@@ -406,7 +406,7 @@ fn and_others(all: &[String], what: &str) -> String {
 }
 
 /// The first few names, and how many more there are.
-pub(super) fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),

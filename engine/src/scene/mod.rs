@@ -42,6 +42,7 @@ pub use camera_use::CameraUse;
 pub use capture::Capture;
 pub use depths::{DepthFit, DepthMap, MOST_FIT_POINTS, Meaning};
 pub use error::SceneError;
+pub(crate) use error::listed;
 pub use evenly::evenly;
 pub use exposures::exposure_spread;
 pub use fisheye::Fisheye;

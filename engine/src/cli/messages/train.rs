@@ -382,6 +382,11 @@ fn models() {
             set: Split::Test,
         },
         StoredError::NoTestViews { scene: path("garden") },
+        StoredError::PartGone {
+            scene: path("garden"),
+            set: Split::Test,
+            names: "0001, 0009".to_owned(),
+        },
         StoredError::Triangles {
             path: path("runs/a/triangles.ply"),
         },
@@ -400,7 +405,7 @@ fn models() {
     ];
     examples.extend(wrapped!(StoredError in RunError,
         stored,
-        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews, Triangles, TileTooFull, HostMemory]
+        [Absent, NoModel, NoIteration, OneModel, NoViews, NoTestViews, PartGone, Triangles, TileTooFull, HostMemory]
     ));
     let init = vec![
         InitError::NoPoints,

@@ -29,8 +29,8 @@ use std::path::{Path, PathBuf};
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
 pub use paths::{
-    BOUND_MESH, BOUND_PLY, COARSE_PLY, REFINED, REPORT_FILE, checkpoints_path, config_path, environment_path,
-    eval_path, memory_path, models_path, record_path,
+    BOUND_MESH, BOUND_PLY, COARSE_PLY, REFINED, REPORT_FILE, cameras_paths, checkpoints_path, config_path,
+    environment_path, eval_path, memory_path, models_path, record_path,
 };
 pub use place::{Which, place};
 pub use presence::{is_written_to, stored_name};

@@ -58,6 +58,12 @@ pub fn config_path(root: &Path) -> PathBuf {
     root.join(CONFIG)
 }
 
+/// Where the cameras of the run in `root` may be: as the data set gave them, where the run corrected them, and as the run drew them.
+#[must_use]
+pub fn cameras_paths(root: &Path) -> [PathBuf; 2] {
+    [GIVEN_CAMERAS, CAMERAS].map(|name| root.join(name))
+}
+
 /// Folder of the models of the run in `root`: one folder `iteration_N` each.
 #[must_use]
 pub fn models_path(root: &Path) -> PathBuf {

@@ -187,6 +187,7 @@ impl Session {
             phase,
             sampler,
             sinks,
+            kept: checkpoint::kept(&folder.checkpoints()),
             folder,
             started,
             checkpointed: started,

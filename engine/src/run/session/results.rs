@@ -213,9 +213,11 @@ impl Session {
         // A resumed run does not evaluate again what lies before its checkpoint.
         self.index_evaluations(true)?;
         let t_s = self.watch.elapsed(self.now()).as_secs_f64();
+        let folder = self.folder.checkpoints();
+        let asked = [&self.profile.schedule.checkpoint[..], &self.kept].concat();
         let path = self
             .trainer
-            .checkpoint(&self.scene, &self.sampler, t_s, &self.folder.checkpoints())?;
+            .checkpoint(&self.scene, &self.sampler, t_s, (&folder, &asked))?;
         let path = path
             .strip_prefix(self.folder.root())
             .unwrap_or(&path)

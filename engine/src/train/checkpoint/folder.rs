@@ -1,8 +1,8 @@
 //! The `checkpoints/` folder: one file per checkpoint.
 //!
 //! Promises that a sound checkpoint is there at any moment once the first one was written: a new file gets its name when
-//! it is durable, and only then do others go. Kept are the new one and the one before it. Later ones go too: they are of
-//! a past that the run went back from, or damaged, and would be taken for its present.
+//! it is durable, and only then do others go. Kept are the new one, the one before it, and those that were asked for by their number.
+//! Later ones go too: they are of a past that the run went back from, or damaged, and would be taken for its present.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -33,6 +33,17 @@ fn iteration_of(path: &Path) -> Option<u32> {
     name.strip_prefix(PREFIX)?.strip_suffix(ENDING)?.parse().ok()
 }
 
+/// Iterations of checkpoints in `folder` that were asked for by their number, as far as files tell: all but the newest two, which are
+/// there anyhow.
+#[must_use]
+pub fn kept(folder: &Path) -> Vec<u32> {
+    list(folder)
+        .iter()
+        .skip(2)
+        .filter_map(|path| iteration_of(path))
+        .collect()
+}
+
 /// Checkpoints in `folder`, newest first.
 #[must_use]
 pub fn list(folder: &Path) -> Vec<PathBuf> {
@@ -49,13 +60,13 @@ fn sorted(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Writes the checkpoint of an iteration whose tensors have `bytes` bytes together, then removes those that are not
-/// wanted any more.
+/// wanted any more: of earlier ones all but the last and those of the iterations `asked` for.
 ///
 /// # Errors
 /// [`ExportError`], `DiskFull` before a byte is written where the file system can tell; all other files are untouched.
 pub(super) fn write<T: Serialize>(
     disk: Arc<dyn Disk>,
-    folder: &Path,
+    (folder, asked): (&Path, &[u32]),
     iteration: u32,
     bytes: u64,
     state: &T,
@@ -71,7 +82,11 @@ pub(super) fn write<T: Serialize>(
     let names = disk.names(folder).unwrap_or_default();
     let found = sorted(names.into_iter());
     let before = found.iter().find(|path| iteration_of(path) < Some(iteration));
-    for other in found.iter().filter(|other| **other != path && Some(*other) != before) {
+    let is_kept = |other: &PathBuf| {
+        let asked = iteration_of(other).is_some_and(|of| of < iteration && asked.contains(&of));
+        *other == path || Some(other) == before || asked
+    };
+    for other in found.iter().filter(|other| !is_kept(other)) {
         // One that stays is clutter, not an error.
         let _ = disk.remove(other);
     }

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 pub use file::CheckpointError;
 use file::CheckpointReader;
-pub use folder::{checkpoint_path, list};
+pub use folder::{checkpoint_path, kept, list};
 use planes::Stored;
 
 use super::peaks::Peaks;
@@ -134,10 +134,33 @@ impl CheckpointState {
     #[must_use]
     pub fn notes(&self, profile: &Profile) -> Vec<String> {
         let gaussians = self.vertices.map_or(self.gaussians, |_| 0);
-        notes(
+        let mut notes = notes(
             [self.sh_degree, profile.model.sh_degree],
             [gaussians, profile.memory.max_gaussians.number()],
-        )
+        );
+        if self.neighbors && !self.has_neighbors_of(profile) {
+            let (had, asked) = (self.number_of_neighbors(), profile.density().map(|options| options.k));
+            let [had, asked] = [had, asked].map(|k| k.unwrap_or_default());
+            notes.push(format!(
+                "the regularizer `density` had {had} neighbours per Gaussian and has {asked} now: they are found anew"
+            ));
+        }
+        notes
+    }
+
+    /// True when the neighbours in this state are as many per Gaussian as `profile` wants.
+    #[must_use]
+    pub fn has_neighbors_of(&self, profile: &Profile) -> bool {
+        profile
+            .density()
+            .is_none_or(|options| self.number_of_neighbors().is_none_or(|had| had == options.k))
+    }
+
+    /// Neighbours per Gaussian in this state.
+    fn number_of_neighbors(&self) -> Option<u32> {
+        let terms = self.profile.get("regularizers")?.as_array()?;
+        let density = terms.iter().find(|term| term["kind"] == "density")?;
+        u32::try_from(density["k"].as_u64()?).ok()
     }
 
     /// The first setting that makes another scene of the same photos, or names other photos.
@@ -192,6 +215,13 @@ fn core(mut profile: Value) -> Value {
         && let Some(profile) = profile.as_object_mut()
     {
         profile.remove("mesh_splatting");
+    }
+    // Neighbours are found anew where there are others.
+    let terms = profile.get_mut("regularizers").and_then(Value::as_array_mut);
+    for term in terms.into_iter().flatten().filter(|term| term["kind"] == "density") {
+        if let Some(term) = term.as_object_mut() {
+            term.remove("k");
+        }
     }
     for path in [
         "run",
@@ -281,12 +311,15 @@ fn beside(tensors: &StepTensors) -> Vec<(&'static str, Span)> {
     exposures.into_iter().chain(poses).chain(mesh).collect()
 }
 
-/// Where the neighbours of the Gaussians there are lie, in their order; nowhere where they are not known.
+/// Where the neighbours of the Gaussians there are lie, in their order; nowhere where they are not known, or others than these.
 fn neighbors(tensors: &StepTensors, state: &CheckpointState) -> Vec<Span> {
     let found = tensors.density.as_ref().filter(|_| state.neighbors);
     let Some(found) = found.map(|density| &density.neighbors) else {
         return Vec::new();
     };
+    if state.number_of_neighbors().is_some_and(|had| had != found.k) {
+        return Vec::new();
+    }
     let parts = found.parts.iter().filter(|part| part.first < state.gaussians);
     let used = |part: &Part| {
         let count = (state.gaussians - part.first).min(part.count);
@@ -295,7 +328,7 @@ fn neighbors(tensors: &StepTensors, state: &CheckpointState) -> Vec<Span> {
     parts.map(used).collect()
 }
 
-/// Writes a checkpoint; the one before it stays, older ones go.
+/// Writes a checkpoint into `folder`; the one before it stays and those of iterations `asked` for, older ones go.
 ///
 /// # Errors
 /// [`ExportError`](crate::export::ExportError) when the file cannot be written, [`MemoryError`] when the device fails;
@@ -304,7 +337,7 @@ pub(super) fn write(
     gpu: &mut Gpu,
     tensors: &StepTensors,
     state: &CheckpointState,
-    folder: &Path,
+    (folder, asked): (&Path, &[u32]),
 ) -> Result<PathBuf, crate::train::TrainError> {
     let model = planes::stored(tensors, state);
     let others = beside(tensors);
@@ -313,45 +346,52 @@ pub(super) fn write(
     let neighbor_bytes: u64 = neighbors.iter().map(|span| span.bytes).sum();
     let bytes = model.iter().map(Stored::bytes).sum::<u64>() + beside_bytes + neighbor_bytes;
     let mut device_error = None;
-    folder::write(disk_of_process(), folder, state.iteration, bytes, state, |writer| {
-        for Stored { name, parts } in &model {
-            writer.begin(name);
-            for part in parts {
+    folder::write(
+        disk_of_process(),
+        (folder, asked),
+        state.iteration,
+        bytes,
+        state,
+        |writer| {
+            for Stored { name, parts } in &model {
+                writer.begin(name);
+                for part in parts {
+                    match gpu.download(part) {
+                        Ok(values) => writer.put(&values)?,
+                        Err(error) => {
+                            device_error = Some(error);
+                            return Err(io::Error::other("the device failed while the model was read back"));
+                        }
+                    }
+                }
+            }
+            if !neighbors.is_empty() {
+                writer.begin(NEIGHBORS);
+            }
+            for part in &neighbors {
                 match gpu.download(part) {
                     Ok(values) => writer.put(&values)?,
                     Err(error) => {
                         device_error = Some(error);
-                        return Err(io::Error::other("the device failed while the model was read back"));
+                        return Err(io::Error::other("the device failed while neighbours were read back"));
                     }
                 }
             }
-        }
-        if !neighbors.is_empty() {
-            writer.begin(NEIGHBORS);
-        }
-        for part in &neighbors {
-            match gpu.download(part) {
-                Ok(values) => writer.put(&values)?,
-                Err(error) => {
-                    device_error = Some(error);
-                    return Err(io::Error::other("the device failed while neighbours were read back"));
+            for (name, view) in &others {
+                writer.begin(name);
+                match gpu.download(view) {
+                    Ok(values) => writer.put(&values)?,
+                    Err(error) => {
+                        device_error = Some(error);
+                        return Err(io::Error::other(format!(
+                            "the device failed while {name} were read back"
+                        )));
+                    }
                 }
             }
-        }
-        for (name, view) in &others {
-            writer.begin(name);
-            match gpu.download(view) {
-                Ok(values) => writer.put(&values)?,
-                Err(error) => {
-                    device_error = Some(error);
-                    return Err(io::Error::other(format!(
-                        "the device failed while {name} were read back"
-                    )));
-                }
-            }
-        }
-        Ok(())
-    })
+            Ok(())
+        },
+    )
     .map_err(|e| {
         device_error.map_or(
             crate::train::error::TrainError::Export(e),

@@ -26,18 +26,28 @@ fn tensor(it: u32, t: u32) -> Vec<u8> {
     (0..40 + 30 * t).map(|k| (it * 31 + t * 7 + k) as u8).collect()
 }
 
+/// Iterations whose checkpoints are asked for by number.
+const ASKED: &[u32] = &[3, 11, 13];
+
 fn save(disk: &Arc<dyn Disk>, folder: &Path, it: u32) -> Result<(), ExportError> {
     let bytes = (0..3).map(|t| tensor(it, t).len() as u64).sum();
-    let saved = write(disk.clone(), folder, it, bytes, &format!("state of {it}"), |writer| {
-        for t in 0..3 {
-            writer.begin(&format!("tensor.{t}"));
-            let bytes = tensor(it, t);
-            let (a, b) = bytes.split_at(bytes.len() / 3);
-            writer.put(a)?;
-            writer.put(b)?;
-        }
-        Ok(())
-    });
+    let saved = write(
+        disk.clone(),
+        (folder, ASKED),
+        it,
+        bytes,
+        &format!("state of {it}"),
+        |writer| {
+            for t in 0..3 {
+                writer.begin(&format!("tensor.{t}"));
+                let bytes = tensor(it, t);
+                let (a, b) = bytes.split_at(bytes.len() / 3);
+                writer.put(a)?;
+                writer.put(b)?;
+            }
+            Ok(())
+        },
+    );
     saved.map(|path| assert_eq!(path, checkpoint_path(folder, it)))
 }
 
@@ -183,6 +193,11 @@ fn the_new_one_and_the_one_before_it_are_kept() {
     // Gone back to 5: what came later is of a past that the run has left.
     check(&[5, 70, 7], &[7, 5]);
     check(&[99_999_999, 100_000_000], &[100_000_000, 99_999_999]);
+    // Asked for by number.
+    check(&[1, 3, 5, 7, 11, 13, 15, 17], &[17, 15, 13, 11, 3]);
+    check(&[3, 5, 11, 13, 5], &[5, 3]);
+    let folder = scratch.path().join(format!("{:?}", [1, 3, 5, 7, 11, 13, 15, 17]));
+    assert_eq!(super::kept(&folder), [13, 11, 3]);
 }
 
 /// Every byte of a checkpoint matters: with any of them changed, or the file cut anywhere, or more at its end, the one

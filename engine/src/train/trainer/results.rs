@@ -175,7 +175,7 @@ impl Trainer {
         }
     }
 
-    /// Writes a checkpoint into `folder`.
+    /// Writes a checkpoint into `folder`, where those of iterations `asked` for stay.
     ///
     /// # Errors
     /// [`TrainError::Export`] when the file cannot be written.
@@ -184,7 +184,7 @@ impl Trainer {
         scene: &SceneIndex,
         sampler: &ViewSampler,
         t_s: f64,
-        folder: &Path,
+        (folder, asked): (&Path, &[u32]),
     ) -> Result<PathBuf, TrainError> {
         self.catch_up()?;
         let counters = self.counters()?;
@@ -205,7 +205,7 @@ impl Trainer {
             scene: scene_digest(scene),
             profile: checkpoint::settings(&self.profile),
         };
-        checkpoint::write(&mut self.gpu, &self.tensors, &state, folder)
+        checkpoint::write(&mut self.gpu, &self.tensors, &state, (folder, asked))
     }
 
     /// Loads a checkpoint that has been checked against profile and scene.
@@ -223,10 +223,14 @@ impl Trainer {
         self.earlier_peaks = from.state().peaks;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
-        if from.state().neighbors
-            && let Some(program) = self.jobs.get(Job::KnowNeighbors)
-        {
-            self.gpu.run_compiled(program)?;
+        if from.state().neighbors {
+            let job = match from.state().has_neighbors_of(&self.profile) {
+                true => Job::KnowNeighbors,
+                false => Job::FindNeighbors,
+            };
+            if let Some(program) = self.jobs.get(job) {
+                self.gpu.run_compiled(program)?;
+            }
         }
         if let Some(vertices) = from.state().vertices {
             self.restart_triangles(vertices)?;
