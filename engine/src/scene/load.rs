@@ -7,6 +7,7 @@
 mod notices;
 mod sets;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use notices::{Unreadable, crop_notices, odd_sizes};
@@ -18,7 +19,8 @@ use super::fence::Fence;
 use super::formats::lens::{Distortion, Lens};
 use super::formats::pairing::Pairing;
 use super::formats::posed::PosedImage;
-use super::formats::{blender, colmap, multiscale, nerfstudio, points_ply, unknown};
+use super::formats::transforms::{self, Frames};
+use super::formats::{colmap, multiscale, points_ply, unknown};
 use super::index::SceneIndex;
 use super::options::{HoldOut, SceneKind, SceneOptions};
 use super::photos::header;
@@ -52,6 +54,7 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         missing: Vec::new(),
         undecodable: Vec::new(),
         cameras: Vec::new(),
+        masks: BTreeMap::new(),
         warnings: Vec::new(),
         notices: Vec::new(),
     };
@@ -86,9 +89,9 @@ fn detect(root: &Path) -> Result<Found, SceneError> {
     }
     let mut looked_for = vec![colmap::MARKER];
     for (marker, found) in [
-        (blender::TRAIN_FILE, Found::Blender),
+        (transforms::TRAIN_FILE, Found::Blender),
         (multiscale::FILE, Found::Multiscale),
-        (nerfstudio::FILE, Found::Nerfstudio),
+        (transforms::FILE, Found::Nerfstudio),
     ] {
         if root.join(marker).is_file() {
             return Ok(found);
@@ -115,6 +118,8 @@ struct Loader<'a> {
     missing: Vec<String>,
     undecodable: Vec<String>,
     cameras: Vec<(Lens, CameraUse)>,
+    /// Masks that the data set names, relative to its folder, by image.
+    masks: BTreeMap<String, String>,
     warnings: Vec<String>,
     notices: Vec<String>,
 }
@@ -143,18 +148,46 @@ impl Loader<'_> {
     }
 
     fn blender(mut self) -> Result<SceneIndex, SceneError> {
-        let [train, test] = [blender::TRAIN_FILE, blender::TEST_FILE].map(|name| self.root.join(name));
-        let has_test = test.is_file();
+        let [train, test, val] =
+            [transforms::TRAIN_FILE, transforms::TEST_FILE, transforms::VAL_FILE].map(|name| self.root.join(name));
+        let mut points = None;
         let mut open = |file: &Path| -> Result<Vec<View>, SceneError> {
-            self.fence.check(file)?;
-            let frames = blender::read(file)?;
-            self.views(self.root, file, frames, self.options.alpha.or(Alpha::Composite))
+            let frames = self.frames(file)?;
+            points = points.take().or(frames.points);
+            self.views(self.root, file, frames.images, self.options.alpha.or(Alpha::Composite))
         };
         let train_views = open(&train)?;
-        let test_views = has_test.then(|| open(&test)).transpose()?;
-        let sets = self.ready_split(train_views, test_views, blender::TEST_FILE)?;
+        let test_views = test.is_file().then(|| open(&test)).transpose()?;
+        if val.is_file() {
+            self.notices.push(format!(
+                "{} is not read: its frames are for validation",
+                transforms::VAL_FILE
+            ));
+        }
+        let points = match points {
+            Some(name) => self.points(&name)?,
+            None => Vec::new(),
+        };
+        let sets = self.ready_split(train_views, test_views, transforms::TEST_FILE)?;
         let root = self.root;
-        self.finish(SceneKind::Blender, &train, root, sets, Vec::new())
+        self.finish(SceneKind::Blender, &train, root, sets, points)
+    }
+
+    /// Frames of a file, and what is to be said of it.
+    fn frames(&mut self, file: &Path) -> Result<Frames, SceneError> {
+        self.fence.check(file)?;
+        let mut frames = transforms::read(file)?;
+        self.notices.append(&mut frames.notices);
+        self.warnings.append(&mut frames.warnings);
+        self.masks.append(&mut frames.masks);
+        Ok(frames)
+    }
+
+    /// Points of a PLY file in the scene.
+    fn points(&mut self, name: &str) -> Result<Vec<Point>, SceneError> {
+        let path = self.root.join(name);
+        self.fence.check(&path)?;
+        points_ply::read_points(&path)
     }
 
     fn multiscale(mut self) -> Result<SceneIndex, SceneError> {
@@ -169,22 +202,20 @@ impl Loader<'_> {
     }
 
     fn nerfstudio(mut self) -> Result<SceneIndex, SceneError> {
-        let file = self.root.join(nerfstudio::FILE);
-        self.fence.check(&file)?;
-        let frames = nerfstudio::read(&file)?;
+        let file = self.root.join(transforms::FILE);
+        let mut frames = self.frames(&file)?;
         let points = match &frames.points {
-            Some(name) => {
-                let path = self.root.join(name);
-                self.fence.check(&path)?;
-                points_ply::read_points(&path)?
-            }
+            Some(name) => self.points(name)?,
             None => {
                 self.warn_no_points(&format!("{} names no ply_file_path", file.display()));
                 Vec::new()
             }
         };
-        let views = self.views(self.root, &file, frames.images, self.options.alpha.or(Alpha::Composite))?;
         let usual = self.options.eval && self.options.hold_out == HoldOut::Usual;
+        if usual {
+            frames.images.retain(|image| !frames.unused.contains(&image.name));
+        }
+        let views = self.views(self.root, &file, frames.images, self.options.alpha.or(Alpha::Composite))?;
         let sets = match frames.held_out.filter(|_| usual) {
             Some(held_out) => hold_out_named(views, &held_out),
             None => self.split(views)?,
@@ -453,7 +484,14 @@ impl Loader<'_> {
         let mut views = train;
         views.extend(test);
         view::assign_ids(&mut views);
-        masks::attach(&mut views, self.root, self.options, &self.fence, &mut self.warnings)?;
+        let given = std::mem::take(&mut self.masks);
+        masks::attach(
+            &mut views,
+            self.root,
+            (self.options, &given),
+            &self.fence,
+            &mut self.warnings,
+        )?;
         let masked = views
             .iter()
             .any(|view| view.mask.is_some() || view.alpha == Alpha::Mask || view.upright.shows_empty());

@@ -2,9 +2,10 @@
 //!
 //! Masks are looked for by the image's name, most specific place first: in a tree that mirrors the image folder
 //! (`masks/SUB/x.jpg.png`, `masks/SUB/x.png`), then beside the image (`x.jpg.mask.png`, `x.mask.png`). An image without
-//! one counts whole. In the file, white (128 and above) counts and black does not; a file that holds nothing above 1 is
+//! one counts whole. A mask that the data set names for an image (`mask_path` of `transforms.json`) goes before these. In the file, white (128 and above) counts and black does not; a file that holds nothing above 1 is
 //! read as 0 and 1.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::SceneError;
@@ -19,7 +20,7 @@ use super::view::{MaskFile, View, without_extension};
 /// Folder of masks unless told otherwise.
 const FOLDER: &str = "masks";
 
-/// Finds the masks of `views`, whose scene is in `root`.
+/// Finds the masks of `views`, whose scene is in `root`; `given` are those that the data set names, relative to `root`, by image.
 ///
 /// # Errors
 /// [`SceneError`] when a mask's header is damaged or its shape is not the image's, or when masks of a named folder fit
@@ -27,7 +28,7 @@ const FOLDER: &str = "masks";
 pub(super) fn attach(
     views: &mut [View],
     root: &Path,
-    options: &SceneOptions,
+    (options, given): (&SceneOptions, &BTreeMap<String, String>),
     fence: &Fence,
     warnings: &mut Vec<String>,
 ) -> Result<(), SceneError> {
@@ -38,9 +39,27 @@ pub(super) fn attach(
     };
     // without the folder, each image costs two look-ups instead of four
     let has_folder = folder.is_dir();
+    let asked = matches!(options.masks, MaskChoice::Folder(_));
+    let named = |view: &View| given.get(&view.name).filter(|_| !asked).map(|name| root.join(name));
+    let gone: Vec<String> = views
+        .iter()
+        .filter_map(|view| named(view).filter(|path| !path.is_file()).map(|_| view.name.clone()))
+        .collect();
+    if !gone.is_empty() {
+        warnings.push(format!(
+            "masks that the data set names for {} images are not there: {}",
+            gone.len(),
+            listed(&gone)
+        ));
+    }
     let found: Vec<Option<PathBuf>> = views
         .iter()
-        .map(|view| candidates(view, has_folder.then_some(&folder)).find(|path| path.is_file()))
+        .map(|view| {
+            let named = named(view).into_iter();
+            named
+                .chain(candidates(view, has_folder.then_some(&folder)))
+                .find(|path| path.is_file())
+        })
         .collect();
     let paths: Vec<PathBuf> = found.iter().flatten().cloned().collect();
     if paths.is_empty() {

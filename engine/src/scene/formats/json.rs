@@ -1,7 +1,7 @@
 //! Reading JSON files of bounded size into typed values.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -11,6 +11,13 @@ use crate::scene::SceneError;
 
 /// Largest file read, bytes: about 100 000 frames.
 pub(in crate::scene) const MAX_JSON_BYTES: u64 = 64 << 20;
+
+/// What some editors put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// What Python writes for numbers that are none.
+const UNKNOWN: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
+/// The same as texts: cut by [`quote_unknown`], or as other writers put them.
+const NOT_KNOWN: [&str; 6] = ["a", "nfinit", "Infinit", "NaN", "Infinity", "-Infinity"];
 
 /// Reads a file; keys that the type does not have are passed over, nesting beyond 128 levels is an error.
 pub(in crate::scene) fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, SceneError> {
@@ -23,13 +30,77 @@ pub(in crate::scene) fn read<T: DeserializeOwned>(path: &Path, expected: &'stati
             limit: MAX_JSON_BYTES,
         });
     }
-    serde_json::from_reader(BufReader::new(file.take(MAX_JSON_BYTES))).map_err(|e| {
-        if e.is_io() {
-            return SceneError::io(path, "read", e.into());
-        }
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_JSON_BYTES).read_to_end(&mut bytes);
+    read.map_err(|e| SceneError::io(path, "read", e))?;
+    quote_unknown(&mut bytes);
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+    serde_json::from_slice(text).map_err(|e| {
         let at = format!("line {} column {}", e.line(), e.column());
         SceneError::malformed(path, at, e.to_string(), expected)
     })
+}
+
+/// Puts what Python writes for unknown numbers, which is no JSON, into quotes of the same length: where a number must be known it is an
+/// error with its place.
+fn quote_unknown(bytes: &mut [u8]) {
+    let (mut at, mut quoted) = (0, false);
+    while at < bytes.len() {
+        match (bytes[at], quoted) {
+            (b'\\', true) => at += 1,
+            (b'"', _) => quoted = !quoted,
+            (b'N' | b'I' | b'-', false) => {
+                let word = UNKNOWN.into_iter().find(|word| bytes[at..].starts_with(word));
+                if let Some(word) = word {
+                    (bytes[at], bytes[at + word.len() - 1]) = (b'"', b'"');
+                    at += word.len() - 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// A camera's pose in a file.
+pub(in crate::scene) enum Pose {
+    /// A matrix of three or four rows of four.
+    Known(Vec<[f64; 4]>),
+    /// One with numbers that are not known.
+    Unknown,
+}
+
+impl<'de> Deserialize<'de> for Pose {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A number, or the text in the place of one that is not known.
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Entry {
+            Number(f64),
+            Text(String),
+        }
+        let rows = Vec::<[Entry; 4]>::deserialize(deserializer)?;
+        if !matches!(rows.len(), 3 | 4) {
+            return Err(serde::de::Error::invalid_length(
+                rows.len(),
+                &"three or four rows of four numbers",
+            ));
+        }
+        let mut known = true;
+        let mut number = |entry: &Entry| match entry {
+            Entry::Number(number) => Ok(*number),
+            Entry::Text(text) if NOT_KNOWN.contains(&&**text) => {
+                known = false;
+                Ok(f64::NAN)
+            }
+            Entry::Text(text) => Err(serde::de::Error::custom(format!("`{text}` is no number"))),
+        };
+        let mut matrix = Vec::with_capacity(rows.len());
+        for [a, b, c, d] in &rows {
+            matrix.push([number(a)?, number(b)?, number(c)?, number(d)?]);
+        }
+        Ok(if known { Self::Known(matrix) } else { Self::Unknown })
+    }
 }
 
 /// A matrix of three or four rows of four.

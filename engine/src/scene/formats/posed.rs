@@ -60,7 +60,7 @@ pub(in crate::scene) fn safe_name(file: &Path, name: &str) -> Result<String, Sce
 const RIGID_TOLERANCE: f64 = 1e-3;
 
 /// Rotation and translation, world to camera, of a camera-to-world matrix with OpenGL axes (x right, y up, z backward);
-/// `None` when the matrix is not finite or not rigid. A fourth row is not looked at.
+/// `None` when the matrix is not finite or, but for the length of its axes, not rigid. A fourth row is not looked at.
 ///
 /// The y and z axes are flipped and the result is inverted.
 pub(in crate::scene) fn from_opengl(matrix: &[[f64; 4]]) -> Option<(Mat3<f64>, Vec3<f64>)> {
@@ -69,7 +69,18 @@ pub(in crate::scene) fn from_opengl(matrix: &[[f64; 4]]) -> Option<(Mat3<f64>, V
     if !matrix.iter().all(|row| fits_f32(row)) {
         return None;
     }
-    let flip = [1.0, -1.0, -1.0];
+    // Axes that are all as long as each other say the same as those of unit length.
+    let lengths: [f64; 3] = std::array::from_fn(|axis| norm([matrix[0][axis], matrix[1][axis], matrix[2][axis]]));
+    let scale = lengths[0];
+    let even = lengths
+        .iter()
+        .all(|length| (length / scale - 1.0).abs() <= RIGID_TOLERANCE);
+    let scale = if even && (scale - 1.0).abs() > RIGID_TOLERANCE {
+        scale
+    } else {
+        1.0
+    };
+    let flip = [1.0, -1.0, -1.0].map(|sign| sign / scale);
     // the inverse of a rotation is its transpose, so row i of the result is flipped column i
     let rotation: Mat3<f64> = std::array::from_fn(|axis| std::array::from_fn(|row| flip[axis] * matrix[row][axis]));
     for a in 0..3 {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{blender, colmap, multiscale, nerfstudio, pairing};
+use super::{colmap, multiscale, pairing, transforms};
 use crate::scene::SceneError;
 use crate::scene::error::listed;
 
@@ -138,6 +138,6 @@ fn count(folder: &Path, wanted: impl Fn(&Path) -> bool) -> usize {
 }
 
 fn is_data_set(folder: &Path) -> bool {
-    let markers = [blender::TRAIN_FILE, multiscale::FILE, nerfstudio::FILE];
+    let markers = [transforms::TRAIN_FILE, multiscale::FILE, transforms::FILE];
     folder.is_dir() && (colmap::find(folder).is_some() || markers.iter().any(|marker| folder.join(marker).is_file()))
 }
