@@ -202,7 +202,7 @@ pub enum Undistort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Alpha {
-    /// `blend` for Blender scenes, `ignore` for others.
+    /// `blend` for Blender and Nerfstudio scenes; `mask` for others when some of eight photos have transparent pixels.
     Auto,
     /// A mask: pixels less than half opaque do not count.
     Mask,

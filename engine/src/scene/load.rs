@@ -6,6 +6,7 @@
 
 mod notices;
 mod sets;
+mod transparency;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use super::formats::posed::PosedImage;
 use super::formats::transforms::{self, Frames};
 use super::formats::{colmap, multiscale, points_ply, unknown};
 use super::index::SceneIndex;
-use super::options::{HoldOut, SceneKind, SceneOptions};
+use super::options::{AlphaChoice, HoldOut, SceneKind, SceneOptions};
 use super::photos::header;
 use super::photos::header::Header;
 use super::photos::upright::Planner;
@@ -55,6 +56,7 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         undecodable: Vec::new(),
         cameras: Vec::new(),
         masks: BTreeMap::new(),
+        transparent: Vec::new(),
         warnings: Vec::new(),
         notices: Vec::new(),
     };
@@ -120,6 +122,8 @@ struct Loader<'a> {
     cameras: Vec<(Lens, CameraUse)>,
     /// Masks that the data set names, relative to its folder, by image.
     masks: BTreeMap<String, String>,
+    /// Photos that may have transparent pixels.
+    transparent: Vec<transparency::Candidate>,
     warnings: Vec<String>,
     notices: Vec<String>,
 }
@@ -139,7 +143,10 @@ impl Loader<'_> {
         }
         let alpha = self.options.alpha.or(Alpha::Ignore);
         let images = self.image_folder(&model.images)?;
-        let views = self.views(&images, &model.images_file, model.images, alpha)?;
+        let mut views = self.views(&images, &model.images_file, model.images, alpha)?;
+        if self.options.alpha == AlphaChoice::Auto {
+            self.notices.extend(transparency::mask(&mut views, &self.transparent));
+        }
         let mut sets = self.split(views)?;
         for view in &mut sets.0 {
             view.seen = model.seen.remove(&view.name).unwrap_or_default();
@@ -351,6 +358,9 @@ impl Loader<'_> {
                 }
             };
             let (lens, name) = (posed.lens, posed.name.clone());
+            if header.alpha {
+                self.transparent.push((path.clone(), (header.width, header.height)));
+            }
             let view = match View::new(posed, path, header, alpha, &mut self.planner) {
                 Err(error @ SceneError::SizeMismatch { .. }) => {
                     odd.push((name, error));

@@ -35,7 +35,7 @@ impl SceneKind {
 /// What to make of alpha channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AlphaChoice {
-    /// [`Alpha::Composite`] for Blender images, [`Alpha::Ignore`] for others.
+    /// [`Alpha::Composite`] where the format says so (Blender, Nerfstudio), elsewhere [`Alpha::Mask`] when photos have transparent pixels.
     #[default]
     Auto,
     /// The same for all images.

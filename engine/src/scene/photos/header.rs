@@ -37,6 +37,8 @@ pub(in crate::scene) struct Header {
     pub(in crate::scene) orientation: Orientation,
     /// Bytes of a pixel as the decoder gives it.
     pub(in crate::scene) pixel_bytes: u32,
+    /// The picture may have an alpha channel.
+    pub(in crate::scene) alpha: bool,
 }
 
 impl Header {
@@ -47,6 +49,7 @@ impl Header {
             height,
             orientation: Orientation::NoTransforms,
             pixel_bytes: RGB_BYTES,
+            alpha: false,
         }
     }
 }
@@ -123,14 +126,14 @@ fn read(path: &Path, fence: &Fence) -> Found {
     let after = if start.starts_with(&[0xff, 0xd8]) { 2 } else { 0 };
     file.seek(SeekFrom::Start(after))
         .map_err(|e| SceneError::io(path, "read", e))?;
-    let (width, height, orientation, pixel_bytes) = if after > 0 {
+    let (width, height, orientation, pixel_bytes, alpha) = if after > 0 {
         jpeg(&mut file)
             .map_err(cut_short)?
-            .map(|(width, height, orientation)| (width, height, orientation, RGB_BYTES))
+            .map(|(width, height, orientation)| (width, height, orientation, RGB_BYTES, false))
             .ok_or_else(|| bad("it has no JPEG frame header".to_owned()))?
     } else if exr::is_exr(&start) {
         let (width, height, bytes) = exr::size(file).map_err(bad)?;
-        (width, height, Orientation::NoTransforms, bytes)
+        (width, height, Orientation::NoTransforms, bytes, true)
     } else {
         // formats are known by content: a JPEG named .png is common and harmless
         let reader = ImageReader::new(file).with_guessed_format();
@@ -147,6 +150,7 @@ fn read(path: &Path, fence: &Fence) -> Found {
             height,
             decoder.orientation().unwrap_or(Orientation::NoTransforms),
             decoder.color_type().bytes_per_pixel().into(),
+            decoder.color_type().has_alpha(),
         )
     };
     if !is_possible((width, height)) {
@@ -159,6 +163,7 @@ fn read(path: &Path, fence: &Fence) -> Found {
         height,
         orientation,
         pixel_bytes,
+        alpha,
     }))
 }
 

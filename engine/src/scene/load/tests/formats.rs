@@ -133,3 +133,32 @@ fn what_deep_photos_take_is_in_the_estimate() {
         pixels * 3 + pixels * 48
     );
 }
+
+/// Programs that cut out an object leave any colours under its background.
+#[test]
+fn transparent_pixels_of_colmap_photos_are_masked_and_said() {
+    let folder = Scratch::new();
+    write_model(&folder, "PINHOLE 8 4 9 9 4 2", &["a.png", "b.png"]);
+    let half = [[200_u8, 0, 200, 0].repeat(16), [1, 2, 3, 255].repeat(16)].concat();
+    folder.write_png("images/a.png", 8, 4, 4, &half);
+    folder.write_png("images/b.png", 8, 4, 4, &[1, 2, 3, 255].repeat(32));
+    let of = |options: SceneOptions| load(folder.path(), &options).unwrap();
+    let scene = of(all_views());
+    assert!(scene.masked && scene.train.iter().all(|view| view.alpha == Alpha::Mask));
+    let told = "1 of 2 photos that were looked at have transparent pixels, 25 % of all: they are masked; `dataset.alpha`";
+    assert!(scene.notices.iter().any(|notice| notice.starts_with(told)), "{:?}", scene.notices);
+    let chosen = of(SceneOptions {
+        alpha: AlphaChoice::Only(Alpha::Ignore),
+        ..all_views()
+    });
+    assert!(!chosen.masked && chosen.notices.is_empty(), "{:?}", chosen.notices);
+    // A channel that is nowhere transparent, or everywhere, says nothing.
+    folder.write_png("images/a.png", 8, 4, 4, &[1, 2, 3, 250].repeat(32));
+    let scene = of(all_views());
+    assert!(!scene.masked && scene.notices.is_empty());
+    for name in ["images/a.png", "images/b.png"] {
+        folder.write_png(name, 8, 4, 4, &[1, 2, 3, 0].repeat(32));
+    }
+    let scene = of(all_views());
+    assert!(!scene.masked && scene.notices[0].contains("alpha is ignored"), "{:?}", scene.notices);
+}
