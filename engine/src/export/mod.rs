@@ -19,8 +19,8 @@ pub(crate) use atomic::{remove_leftovers, write_atomic_on};
 pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at, read_cameras, write_cameras};
 pub use delivery::{
-    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, ModelFile, SpzVersion, Stop, check_model, deliver,
-    deliver_levels, read_model, read_model_file, summarize_file,
+    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, ModelFile, SpzVersion, Stop, check_model,
+    deliver, deliver_levels, read_model, read_model_file, summarize_file,
 };
 pub use digest::{digest_of, file_digest};
 pub(crate) use disk::disk_of_process;
@@ -31,6 +31,6 @@ pub use error::ExportError;
 pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
 pub use ply::{
-    Fused, Notes, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply,
-    summarize_ply, write_ply, write_points,
+    Fused, Notes, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread, fuse,
+    read_ply, summarize_ply, write_ply, write_points,
 };

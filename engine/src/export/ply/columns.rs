@@ -91,7 +91,11 @@ impl Columns {
             None => return Err(lacking()),
         };
         let opacity = column(ply_names::OPACITY).ok_or_else(lacking)?;
-        let scales = if is_flat { &ply_names::SCALE[..2] } else { &ply_names::SCALE[..] };
+        let scales = if is_flat {
+            &ply_names::SCALE[..2]
+        } else {
+            &ply_names::SCALE[..]
+        };
         let found = Self {
             sh_degree: sh_degree.min(MOST_DEGREE),
             position: columns(ply_names::POSITION, column).ok_or_else(lacking)?,
@@ -100,7 +104,11 @@ impl Columns {
             rest,
             full_opacity: full(ply_names::OPACITY),
             opacity,
-            scale: scales.iter().map(|name| column(name)).collect::<Option<_>>().ok_or_else(lacking)?,
+            scale: scales
+                .iter()
+                .map(|name| column(name))
+                .collect::<Option<_>>()
+                .ok_or_else(lacking)?,
             rotation: columns(ply_names::ROTATION, column).ok_or_else(lacking)?,
             filter: column(ply_names::FILTER_3D),
         };
@@ -122,7 +130,9 @@ impl Columns {
             ));
         }
         if let Some(full) = self.full_opacity {
-            notes.remark(format!("its opacities are whole numbers, and read as 0 to {full} instead of as logits"));
+            notes.remark(format!(
+                "its opacities are whole numbers, and read as 0 to {full} instead of as logits"
+            ));
         }
         if self.scale.len() < 3 {
             notes.remark(
@@ -142,7 +152,10 @@ impl Columns {
                 more => format!(" and {more} more"),
             };
             let shown: Vec<String> = others.iter().take(SHOWN).map(|name| plain(name)).collect();
-            notes.remark(format!("its properties {}{more} are not known, and not read", shown.join(", ")));
+            notes.remark(format!(
+                "its properties {}{more} are not known, and not read",
+                shown.join(", ")
+            ));
         }
     }
 
@@ -179,7 +192,9 @@ impl Columns {
             Color::Harmonic => color,
             Color::Share(full) => color.map(|value| ((f64::from(value / full) - 0.5) / SH_C0) as f32),
         });
-        model.sh_rest.extend(self.rest.iter().map(|property| property.read(row)));
+        model
+            .sh_rest
+            .extend(self.rest.iter().map(|property| property.read(row)));
         let opacity = self.opacity.read(row);
         model.logit_opacities.push(match self.full_opacity {
             None => opacity,
@@ -191,11 +206,21 @@ impl Columns {
             pair => {
                 let of = |at: usize| pair.get(at).map_or(f32::NAN, |scale| scale.read(row));
                 let [a, b] = [of(0), of(1)];
-                [a, b, if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) + FLAT }]
+                [
+                    a,
+                    b,
+                    if a.is_nan() || b.is_nan() {
+                        f32::NAN
+                    } else {
+                        a.min(b) + FLAT
+                    },
+                ]
             }
         });
         model.quats.push(values(&self.rotation, row));
-        model.filter_3d.push(self.filter.as_ref().map_or(0.0, |filter| filter.read(row)));
+        model
+            .filter_3d
+            .push(self.filter.as_ref().map_or(0.0, |filter| filter.read(row)));
     }
 }
 
@@ -207,7 +232,11 @@ fn rest(vertex: &Element) -> Result<(u32, Vec<Property>), PlyError> {
     let degree = degree.ok_or(PlyError::RestCount(values))?;
     let (of_file, kept) = (values / 3, sh_coefficients(degree.min(MOST_DEGREE)) - 1);
     let places = (0..kept).flat_map(|coefficient| (0..3).map(move |channel| channel * of_file + coefficient));
-    let found = places.map(|place| vertex.property(&format!("{}{place}", ply_names::SH_REST_PREFIX)).cloned());
+    let found = places.map(|place| {
+        vertex
+            .property(&format!("{}{place}", ply_names::SH_REST_PREFIX))
+            .cloned()
+    });
     let found = found.collect::<Option<_>>().ok_or(PlyError::RestCount(values))?;
     Ok((degree, found))
 }

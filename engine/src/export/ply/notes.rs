@@ -36,7 +36,9 @@ impl Notes {
         }
         if self.flat > 0 {
             let flat = self.flat;
-            lines.push(format!("scales of 0 in {flat} Gaussians are read as the smallest number above it"));
+            lines.push(format!(
+                "scales of 0 in {flat} Gaussians are read as the smallest number above it"
+            ));
         }
         lines
     }

@@ -75,10 +75,14 @@ pub enum PlyError {
     #[error("{0}; copy or export it again")]
     Damaged(String),
     /// A GLB file that cannot be understood without what is not here.
-    #[error("it requires {0}, of which nothing is known here; export it again without, for example with splat-transform")]
+    #[error(
+        "it requires {0}, of which nothing is known here; export it again without, for example with splat-transform"
+    )]
     Required(String),
     /// A number of `f_rest` properties that belongs to no degree.
-    #[error("it has {0} f_rest properties; 0, 9, 24 or 45 in sequence are read (degree 0 to 3), and of higher degrees those")]
+    #[error(
+        "it has {0} f_rest properties, which are not those of a degree; 0, 9, 24 or 45 in sequence are read, of 72 and more those up to degree 3"
+    )]
     RestCount(usize),
     /// The file is shorter than its header says.
     #[error("it is truncated: {needed} bytes announced, {size} there; copy or export it again")]
@@ -222,7 +226,10 @@ impl OpenPly {
         let first_byte = reader.offset().checked_add(skip.unsigned_abs()).ok_or_else(too_many)?;
         let least = match is_text {
             // The last line may do without its end.
-            true => u128::from(vertex.count) * u128::from(vertex.least_row_bytes(header.format)) - u128::from(vertex.count > 0),
+            true => {
+                u128::from(vertex.count) * u128::from(vertex.least_row_bytes(header.format))
+                    - u128::from(vertex.count > 0)
+            }
             false => u128::from(vertex.count) * vertex.stride as u128,
         };
         let needed = u128::from(first_byte) + least;

@@ -25,8 +25,16 @@ fn judge(model: &mut Gaussians, at: usize, notes: &mut Notes) -> Result<(), &'st
         }
     }
     let rest = 3 * model.rest_coefficients();
-    check(&model.means[at], "a position that is not finite", "a position beyond 1e18")?;
-    check(&model.filter_3d[at..=at], "a 3D filter that is not finite", "a 3D filter beyond 1e18")?;
+    check(
+        &model.means[at],
+        "a position that is not finite",
+        "a position beyond 1e18",
+    )?;
+    check(
+        &model.filter_3d[at..=at],
+        "a 3D filter that is not finite",
+        "a 3D filter beyond 1e18",
+    )?;
     let colours = model.sh0[at].iter().chain(&model.sh_rest[at * rest..(at + 1) * rest]);
     if colours.copied().any(|value| !value.is_finite()) {
         return Err("a colour that is not finite");
@@ -159,7 +167,10 @@ mod tests {
             assert_eq!(damaged, expected, "{what}");
             assert_eq!((notes.of, notes.left_out), (5, 1), "{what}");
             let line = notes.lines().remove(0);
-            assert!(line.contains("1 of 5") && line.contains("number 2, with ") && line.contains(what), "{line}");
+            assert!(
+                line.contains("1 of 5") && line.contains("number 2, with ") && line.contains(what),
+                "{line}"
+            );
             assert!(!keep_last(&mut last, 2, &mut Notes::default()));
             assert_eq!(last, model(2), "{what}");
         }
@@ -190,7 +201,10 @@ mod tests {
         bad.means[0][0] = f32::NAN;
         bad.quats[1] = [0.0; 4];
         let error = sift(&mut bad, &mut Notes::default()).unwrap_err().to_string();
-        assert!(error.contains("none of its 2 Gaussians") && error.contains("position"), "{error}");
+        assert!(
+            error.contains("none of its 2 Gaussians") && error.contains("position"),
+            "{error}"
+        );
         let mut notes = Notes::default();
         sift(&mut Gaussians::default(), &mut notes).unwrap();
         assert_eq!(notes, Notes::default());

@@ -244,13 +244,21 @@ fn gaussians_that_cannot_be_drawn_are_left_out_of_files_and_of_parts() {
     bad.means.fill([f32::NAN; 3]);
     let bad = bytes(&bad, PlyFlavor::Raw);
     fails(&bad, "none of its 9000 Gaussians can be drawn");
-    assert!(PlyParts::open(&folder.write("model.ply", bad)).unwrap().look_through().is_err());
+    assert!(
+        PlyParts::open(&folder.write("model.ply", bad))
+            .unwrap()
+            .look_through()
+            .is_err()
+    );
 }
 
 /// A model as PLY with properties of these types and names, in every format; the reader's remarks on it, which are the same.
 fn in_every_format(properties: &[(&str, &str)], rows: &[Vec<f64>]) -> (Gaussians, Vec<String>) {
     let folder = Scratch::new();
-    let list: String = properties.iter().map(|(kind, name)| format!("property {kind} {name}\n")).collect();
+    let list: String = properties
+        .iter()
+        .map(|(kind, name)| format!("property {kind} {name}\n"))
+        .collect();
     let mut read = ["ascii", "binary_little_endian", "binary_big_endian"].map(|format| {
         let mut file = format!(
             "ply\nformat {format} 1.0\nelement camera 2\nproperty list uchar float k\nelement vertex {}\n{list}end_header\n",
@@ -303,13 +311,22 @@ fn text_and_both_byte_orders_hold_the_same_model() {
     let (model, said) = in_every_format(&properties, &[row(0.5), row(-2.0), row(1.0)]);
     assert_eq!((model.len(), said), (3, Vec::new()));
     assert_eq!(model.means[1], [-2.0, -1.75, -1.5]);
-    assert_eq!((model.logit_opacities[0], model.quats[0]), (2.0, [3.0, 3.25, 3.5, 3.75]));
+    assert_eq!(
+        (model.logit_opacities[0], model.quats[0]),
+        (2.0, [3.0, 3.25, 3.5, 3.75])
+    );
 }
 
 #[test]
 fn what_other_writers_have_is_converted_and_said() {
     let named = |names: String| -> Vec<(&'static str, String)> {
-        let kinds = |name: &str| if ["red", "green", "blue"].contains(&name) { "uchar" } else { "float" };
+        let kinds = |name: &str| {
+            if ["red", "green", "blue"].contains(&name) {
+                "uchar"
+            } else {
+                "float"
+            }
+        };
         names.split(' ').map(|name| (kinds(name), name.to_owned())).collect()
     };
     let read = |names: String| {
@@ -327,7 +344,10 @@ fn what_other_writers_have_is_converted_and_said() {
     // colours without harmonics
     let (rgb, said) = read(NAMES.replace("f_dc_0 f_dc_1 f_dc_2", "red green blue"));
     let back = rgb.sh0[0].map(|dc| (f64::from(dc) * crate::gaussians::init::SH_C0 + 0.5) * 255.0);
-    assert!(back.iter().zip([3.0, 4.0, 5.0]).all(|(a, b)| (a - b).abs() < 1e-4), "{back:?}");
+    assert!(
+        back.iter().zip([3.0, 4.0, 5.0]).all(|(a, b)| (a - b).abs() < 1e-4),
+        "{back:?}"
+    );
     assert!(said[0].contains("red, green and blue, 0 to 255"), "{said:?}");
     // degree 4: 24 coefficients a channel in the file, of which 15 are kept
     let rest: Vec<String> = (0..72).map(|i| format!("f_rest_{i}")).collect();
@@ -353,9 +373,15 @@ fn opacities_of_0_and_1_and_bytes_behind_the_end_are_said() {
     assert_eq!(read.len(), 3);
     assert!(read.logit_opacities.iter().all(|logit| logit.is_finite()) && read.logit_opacities[0] > 17.0);
     let said = notes.lines();
-    assert!(said[0].starts_with("7 bytes follow") && said[1].starts_with("2 opacities"), "{said:?}");
+    assert!(
+        said[0].starts_with("7 bytes follow") && said[1].starts_with("2 opacities"),
+        "{said:?}"
+    );
     let text = "ply\nformat ascii 1.0\nelement vertex 1\n";
-    let properties: String = NAMES.split(' ').map(|name| format!("property float {name}\n")).collect();
+    let properties: String = NAMES
+        .split(' ')
+        .map(|name| format!("property float {name}\n"))
+        .collect();
     let file = format!("{text}{properties}end_header\n0 0 0 1 1 1 inf 1 1 1 1 0 0 0\n\nmore");
     let (_, _, notes) = read_noted(&folder.write("model.ply", file)).unwrap();
     assert!(notes.lines()[0].starts_with("4 bytes follow") && notes.ends == 1);

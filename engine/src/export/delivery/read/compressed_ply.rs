@@ -154,7 +154,11 @@ impl Ranges {
     /// Ranges that are not finite give Gaussians that cannot be drawn.
     fn of(&self, row: &[u8]) -> Spans {
         let three = |properties: &[Property]| -> [f64; 3] {
-            std::array::from_fn(|axis| properties.get(axis).map_or(f64::NAN, |property| property.read(row).into()))
+            std::array::from_fn(|axis| {
+                properties
+                    .get(axis)
+                    .map_or(f64::NAN, |property| property.read(row).into())
+            })
         };
         let [low, high, low_scale, high_scale] = [0, 3, 6, 9].map(|first| three(&self.geometry[first..first + 3]));
         let colours = match &self.colours {

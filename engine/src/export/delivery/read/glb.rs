@@ -41,7 +41,9 @@ pub(super) fn read(file: impl Read + Seek, notes: &mut Notes) -> Result<(Gaussia
     let required = list(&document["extensionsRequired"]).iter().filter_map(Value::as_str);
     let unknown: Vec<&str> = required.filter(|name| !KNOWN.contains(name)).collect();
     if !unknown.is_empty() {
-        return Err(PlyError::Required(unknown.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ")));
+        return Err(PlyError::Required(
+            unknown.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", "),
+        ));
     }
     let splats: Vec<(&Value, usize)> = list(&document["meshes"])
         .iter()
@@ -250,10 +252,7 @@ impl<F: Read + Seek> Glb<F> {
             means: means.into_iter().map(axes::point).collect(),
             // the turn is its own inverse
             quats: quats.map(|[x, y, z, w]| [*w, *x, -y, -z]).collect(),
-            log_scales: scales
-                .iter()
-                .map(|scale| scale.map(log))
-                .collect(),
+            log_scales: scales.iter().map(|scale| scale.map(log)).collect(),
             logit_opacities: opacities.iter().map(|share| logit(*share)).collect(),
             sh0,
             sh_rest,
