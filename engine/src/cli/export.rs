@@ -8,9 +8,7 @@ use super::named::is_of_triangles;
 use super::request::Export;
 use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
-use crate::export::{
-    Chosen, Delivered, Format, ModelFile, PlyParts, Stop, deliver, deliver_levels, read_model_file,
-};
+use crate::export::{Chosen, Delivered, Format, ModelFile, PlyParts, Stop, deliver, deliver_levels, read_model_file};
 use crate::run::RunError;
 use crate::run::interrupt::Interrupt;
 

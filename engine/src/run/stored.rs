@@ -454,10 +454,7 @@ fn tell_parts(gaussians: u64, at_once: Option<u32>, tell: &mut dyn FnMut(News)) 
 
 /// Reads a model and what its comments say: into host memory, or, of a PLY file that more than half of that is needed for, what
 /// is in its header.
-fn read_parts(
-    location: &Location,
-    open: &OpenDevice,
-) -> Result<(ModelParts, PlyComments, Vec<String>), RunError> {
+fn read_parts(location: &Location, open: &OpenDevice) -> Result<(ModelParts, PlyComments, Vec<String>), RunError> {
     let (path, faults) = (&location.ply, &open.faults);
     if let Some(room) = host_room(faults).map(|bytes| bytes / 2)
         // Other files of Gaussians are told apart, and what is wrong with a file is told, below.
