@@ -72,6 +72,12 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
             let _ = writeln!(messages, "{} levels of {} Gaussians", levels.len(), levels.join(", "));
         }
     }
+    if let Some(cut) = delivered.cut.describe() {
+        let _ = writeln!(
+            messages,
+            "warning: {cut} Gaussians lie beyond what the format holds, and are written as its ends; SOG, GLB and PLY hold them"
+        );
+    }
     if let (true, Some([step, typical])) = (delivered.is_coarse(), delivered.position_step) {
         let part = if request.format == Format::Tiles {
             "in a part of it "

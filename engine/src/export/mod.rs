@@ -19,7 +19,7 @@ pub(crate) use atomic::{remove_leftovers, write_atomic_on};
 pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at, read_cameras, write_cameras};
 pub use delivery::{
-    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, ModelFile, SpzVersion, Stop, check_model,
+    Chosen, Cut, Delivered, DeliveryError, FileError, FileSummary, Format, ModelFile, SpzVersion, Stop, check_model,
     deliver, deliver_levels, read_model, read_model_file, summarize_file,
 };
 pub use digest::{digest_of, file_digest};

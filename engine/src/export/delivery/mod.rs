@@ -8,6 +8,7 @@ mod axes;
 mod chosen;
 mod compressed_ply;
 mod contribution;
+mod cut;
 mod error;
 mod folder;
 mod format;
@@ -27,6 +28,7 @@ mod tile;
 mod tiles;
 
 pub use chosen::Chosen;
+pub use cut::Cut;
 pub use error::DeliveryError;
 pub use format::{Delivered, Format, deliver, deliver_levels};
 pub use read::{ModelFile, check_model, read_model, read_model_file};

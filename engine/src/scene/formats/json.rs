@@ -1,7 +1,7 @@
 //! Reading JSON files of bounded size into typed values.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -23,7 +23,13 @@ pub(in crate::scene) fn read<T: DeserializeOwned>(path: &Path, expected: &'stati
             limit: MAX_JSON_BYTES,
         });
     }
-    serde_json::from_reader(BufReader::new(file.take(MAX_JSON_BYTES))).map_err(|e| {
+    let mut reader = BufReader::new(file.take(MAX_JSON_BYTES));
+    // Editors put a byte order mark before a text.
+    let start = reader.fill_buf().map_err(|e| SceneError::io(path, "read", e))?;
+    if start.starts_with(b"\xef\xbb\xbf") {
+        reader.consume(3);
+    }
+    serde_json::from_reader(reader).map_err(|e| {
         if e.is_io() {
             return SceneError::io(path, "read", e.into());
         }
@@ -49,6 +55,13 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::scratch::Scratch;
+
+    #[test]
+    fn byte_order_marks_are_passed_over() {
+        let folder = Scratch::new();
+        let file = folder.write("a.json", "\u{feff}{\"a\": 1}");
+        assert_eq!(read::<serde_json::Value>(&file, "x").unwrap()["a"], 1);
+    }
 
     #[test]
     fn huge_and_deep_files_are_refused() {
