@@ -116,7 +116,10 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     } = for_scene(&inputs)?;
     // What is stored holds in other folders too.
     let path = std::path::absolute(&path).unwrap_or(path);
-    profile.dataset.path = Some(path.display().to_string());
+    // A folder above it may have a name that is no text: then what was typed stays, which holds where it was typed.
+    if let Some(text) = path.to_str() {
+        profile.dataset.path = Some(text.to_owned());
+    }
     if let Some(note) = renamed(&profile.run, &RunScene::of(&scene).name).filter(|_| !quiet) {
         let _ = writeln!(err, "note: {note}");
     }

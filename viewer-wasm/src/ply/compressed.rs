@@ -51,7 +51,9 @@ impl Compressed {
         }
         if header.format != Format::LittleEndian {
             let found = header.format.name();
-            return Err(format!("the compressed PLY is `{found}`, and only little-endian ones are opened"));
+            return Err(format!(
+                "the compressed PLY is `{found}`, and only little-endian ones are opened"
+            ));
         }
         let names: Vec<&str> = header.elements.iter().map(|element| element.name.as_str()).collect();
         if before != 0 || !matches!(names[..], ["chunk", "vertex"] | ["chunk", "vertex", "sh"]) {

@@ -57,7 +57,11 @@ impl Rows {
         }
         // Other writers have colours that look the same from everywhere, and 2D Gaussian Splatting no third scale.
         let has_color = vertex.property("f_dc_0").is_none() && vertex.property("red").is_some() && n_rest == 0;
-        let dc = if has_color { ["red", "green", "blue"] } else { ["f_dc_0", "f_dc_1", "f_dc_2"] };
+        let dc = if has_color {
+            ["red", "green", "blue"]
+        } else {
+            ["f_dc_0", "f_dc_1", "f_dc_2"]
+        };
         let dc = fields(vertex, dc)?;
         let n_scales = if vertex.property("scale_2").is_some() { 3 } else { 2 };
         let scales = ["scale_0", "scale_1", "scale_2"].into_iter().take(n_scales);

@@ -139,18 +139,27 @@ fn other_writers_and_byte_orders_show_the_same() {
     let rows = [row(1.0), row(2.0)];
     let little = ply("", &PLAIN, &rows);
     let header = little.len() - 2 * 4 * PLAIN.len();
-    let mut big = String::from_utf8(little[..header].to_vec()).unwrap().replace("little", "big").into_bytes();
+    let mut big = String::from_utf8(little[..header].to_vec())
+        .unwrap()
+        .replace("little", "big")
+        .into_bytes();
     big.extend(rows.iter().flatten().flat_map(|value| value.to_be_bytes()));
     let expected = read(&little, usize::MAX).unwrap().1;
     for step in [1, 7, 500] {
         assert_eq!(read(&big, step).unwrap().1, expected);
-        assert_eq!(read(&[b"\xef\xbb\xbf", &little[..]].concat(), step).unwrap().1, expected);
+        assert_eq!(
+            read(&[b"\xef\xbb\xbf", &little[..]].concat(), step).unwrap().1,
+            expected
+        );
     }
     // flat splats: the third scale is a thousandth of the smaller one
     let without = |names: &[&str]| -> (Vec<&str>, Vec<Vec<f32>>) {
         let kept: Vec<usize> = (0..PLAIN.len()).filter(|i| !names.contains(&PLAIN[*i])).collect();
         let values = |row: &Vec<f32>| kept.iter().map(|i| row[*i]).collect();
-        (kept.iter().map(|i| PLAIN[*i]).collect(), rows.iter().map(values).collect())
+        (
+            kept.iter().map(|i| PLAIN[*i]).collect(),
+            rows.iter().map(values).collect(),
+        )
     };
     let (names, flat) = without(&["scale_2"]);
     let mut third = rows.clone();
