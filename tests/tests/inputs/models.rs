@@ -112,3 +112,28 @@ fn what_is_no_model_is_named_with_what_to_do() {
     );
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// Names of folders on Linux are bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_whose_name_is_no_text_is_read_and_a_project_refuses_it() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let scratch = Scratch::new("models-bytes");
+    let folder = scratch.join("f").join(std::ffi::OsStr::from_bytes(b"b\xff"));
+    fs::create_dir_all(folder.join("scene/images")).unwrap();
+    kiln_tests::captures::Model::bundled().write(&folder.join("scene/sparse/0"), true);
+    for photo in fs::read_dir(runs::scene().join("images")).unwrap() {
+        let photo = photo.unwrap();
+        fs::copy(photo.path(), folder.join("scene/images").join(photo.file_name())).unwrap();
+    }
+    assert_eq!(inspected(&folder, "scene")["train_views"], 35);
+    let output = kiln(
+        &folder,
+        "split scene -o project --profile cpu --allow-cpu --blocks 2 -r 80",
+    );
+    let words = said(&output);
+    assert!(
+        !output.status.success() && words.contains("bytes that are no text"),
+        "{words}"
+    );
+}

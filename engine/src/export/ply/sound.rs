@@ -141,9 +141,12 @@ mod tests {
         }
     }
 
+    /// What happens to a model, and what is said of it.
+    type Damage = (fn(&mut Gaussians), &'static str);
+
     #[test]
     fn one_bad_value_leaves_one_gaussian_out() {
-        let damages: [(fn(&mut Gaussians), &str); 12] = [
+        let damages: [Damage; 12] = [
             (|m| m.means[2][1] = f32::NAN, "position that is not finite"),
             (|m| m.means[2][1] = f32::NEG_INFINITY, "position that is not finite"),
             (|m| m.means[2][1] = -1e30, "position beyond"),
