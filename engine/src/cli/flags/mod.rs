@@ -2,6 +2,7 @@
 
 mod arguments;
 mod others;
+mod refused;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -10,7 +11,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 pub(super) use arguments::{DeviceFlags, ModelFlags, SettingFlags};
-pub(super) use others::{RefusedFlag, find_refused, page};
+pub(super) use others::page;
+pub(super) use refused::{RefusedFlag, find_refused};
 use whole::whole;
 
 /// A flag that sets a key.
