@@ -16,7 +16,9 @@ const MAGIC: &[u8] = b"ply";
 const NO_MAGIC: &str = "no \"ply\" at the start";
 const NO_ELEMENT: &str = "a property before any element";
 const NO_MEANING: &str = "a line that means nothing";
-const NO_TYPE: &str = "an unknown type";
+const NO_TYPE: &str = "an unknown type, PLY has char to double";
+/// What some editors put before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How rows are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +137,15 @@ impl Element {
         self.count.saturating_mul(self.stride as u64)
     }
 
+    /// Turns a big-endian row without lists into a little-endian one.
+    pub fn swap(&self, row: &mut [u8]) {
+        for Property { scalar, offset, .. } in &self.properties {
+            if let Some(number) = row.get_mut(*offset..offset + scalar.bytes()) {
+                number.reverse();
+            }
+        }
+    }
+
     /// Fewest bytes of a row: empty lists, and in text a character and a separator per property.
     #[must_use]
     pub fn least_row_bytes(&self, format: Format) -> u64 {
@@ -191,12 +202,16 @@ impl Header {
             // A file from elsewhere must not write to terminals.
             text: text.chars().filter(|c| !c.is_control()).take(SHOWN).collect(),
         };
+        if bytes.len() < BYTE_ORDER_MARK.len() && !bytes.is_empty() && BYTE_ORDER_MARK.starts_with(bytes) {
+            return Ok(None);
+        }
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         // Said before the first line is whole: what is no PLY file may have no lines.
-        if !bytes.iter().zip(MAGIC).all(|(a, b)| a == b) {
+        if !text.iter().zip(MAGIC).all(|(a, b)| a == b) {
             return Err(bad(1, NO_MAGIC, ""));
         }
-        let window = &bytes[..bytes.len().min(MAX_HEADER_BYTES)];
-        let (mut format, mut line, mut end) = (None, 1, 0);
+        let window = &text[..text.len().min(MAX_HEADER_BYTES)];
+        let (mut format, mut line, mut end) = (None, 1, bytes.len() - text.len());
         let mut header = Self {
             format: Format::Ascii,
             comments: Vec::new(),

@@ -98,6 +98,23 @@ impl<R: BufRead> Reader<R> {
         self.input
     }
 
+    /// Bytes that are left, blanks and ends of lines aside, to the end of the input.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn text_left(&mut self) -> io::Result<u64> {
+        let mut left = 0;
+        loop {
+            let block = self.input.fill_buf()?;
+            if block.is_empty() {
+                return Ok(left);
+            }
+            left += block.iter().filter(|byte| !byte.is_ascii_whitespace()).count() as u64;
+            let bytes = block.len();
+            self.input.consume(bytes);
+        }
+    }
+
     /// Reads up to and including `end_header`.
     ///
     /// # Errors
@@ -222,9 +239,16 @@ impl<R: BufRead> Reader<R> {
         mut kept: Option<&mut Vec<f64>>,
     ) -> Result<(), Error> {
         let mut text = Vec::new();
-        let read = (&mut self.input).take(MAX_LINE_BYTES).read_until(b'\n', &mut text)? as u64;
-        self.offset += read;
-        self.lines += 1;
+        let read = loop {
+            text.clear();
+            let read = (&mut self.input).take(MAX_LINE_BYTES).read_until(b'\n', &mut text)? as u64;
+            self.offset += read;
+            self.lines += 1;
+            // An empty line is no row of anything.
+            if read == 0 || element.properties.is_empty() || !text.trim_ascii().is_empty() {
+                break read;
+            }
+        };
         let bad = |found: String| Error::Line {
             line: self.lines,
             found,
@@ -240,7 +264,7 @@ impl<R: BufRead> Reader<R> {
         for Property { name, list, .. } in &element.properties {
             let mut value = || {
                 let word = words.next().ok_or_else(|| bad(format!("no value for {name}")))?;
-                word.parse::<f64>().map_err(|_| {
+                word.parse::<f64>().ok().or_else(|| not_a_number(word)).ok_or_else(|| {
                     let shown: String = word.chars().take(SHOWN).collect();
                     bad(format!("{shown:?} for {name}"))
                 })
@@ -261,5 +285,19 @@ impl<R: BufRead> Reader<R> {
             row.push(first);
         }
         Ok(())
+    }
+}
+
+/// NaN and infinities as C libraries print them that Rust does not read.
+fn not_a_number(word: &str) -> Option<f64> {
+    let word = word.to_ascii_lowercase();
+    let (sign, size) = match word.strip_prefix('-') {
+        Some(size) => (-1.0, size),
+        None => (1.0, word.as_str()),
+    };
+    match size {
+        "nan(ind)" | "nan(snan)" | "1.#qnan" | "1.#snan" | "1.#ind" => Some(f64::NAN),
+        "1.#inf" => Some(sign * f64::INFINITY),
+        _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::flags::RefusedFlag;
 use crate::config::{PROFILES, RECIPES, Shipped};
 use crate::plan::FaultError;
 
@@ -11,13 +12,15 @@ pub enum UsageError {
     /// The parser's own errors, and `--help` and `--version`.
     #[error("{}", without_prefix(.0))]
     Arguments(Box<clap::Error>),
-    /// A flag of other trainers that has no equivalent.
-    #[error("`{flag}` is not a flag of Kiln")]
+    /// Flags of other trainers that have no equivalent, or values that they have there alone.
+    #[error("{}", match &flags[..] {
+        [RefusedFlag { flag, value: Some(value), .. }] => format!("`{value}` is no value of `{flag}`"),
+        [RefusedFlag { flag, .. }] => format!("`{flag}` is not a flag of Kiln"),
+        all => format!("{} flags are not understood here: {}", all.len(), shown(all).join(", ")),
+    })]
     Refused {
-        /// The flag as typed.
-        flag: String,
-        /// What to use instead.
-        instead: &'static str,
+        /// All of the command line.
+        flags: Vec<RefusedFlag>,
     },
     /// An argument that is not UTF-8.
     #[error("the argument `{shown}` is not UTF-8 text")]
@@ -113,6 +116,14 @@ pub enum UsageError {
     Unread {
         /// The command.
         command: &'static str,
+        /// The key.
+        key: String,
+        /// The flag that set it.
+        flag: String,
+    },
+    /// A setting of models of triangles in a run of Gaussians.
+    #[error("`{key}` ({flag}) is for models of triangles, and this run trains Gaussians")]
+    OfTriangles {
         /// The key.
         key: String,
         /// The flag that set it.
@@ -227,7 +238,14 @@ impl UsageError {
             Self::Arguments(error) if !error.use_stderr() => None,
             Self::Arguments(_) => Some("`--help` shows what is accepted, with examples".to_owned()),
             Self::NotText { .. } => None,
-            Self::Refused { instead, .. } => Some((*instead).to_owned()),
+            Self::Refused { flags } => Some(match &flags[..] {
+                [one] => one.instead.to_owned(),
+                all => {
+                    let lines = shown(all).into_iter().zip(all);
+                    let lines: Vec<String> = lines.map(|(flag, refused)| format!("{flag}: {}", refused.instead)).collect();
+                    lines.join("\n")
+                }
+            }),
             Self::SetForm { .. } => Some("for example `--set memory.cap_gib=6.5`".to_owned()),
             Self::Fault(error) => error.hint(),
             Self::WriteNeedsRun { .. } => Some("`--json` prints the figures of every view".to_owned()),
@@ -254,6 +272,9 @@ impl UsageError {
                 "leave it out; a stored model is drawn by `dataset`, `device`, `diagnose`, `eval`, `memory`, `model` \
                  and `mip.kernel_size`"
                     .to_owned(),
+            ),
+            Self::OfTriangles { .. } => Some(
+                "`--recipe meshsplatting` trains triangles; `--max-gaussians N` says how many Gaussians there may be".to_owned(),
             ),
             Self::KernelStated { .. } => Some("leave the setting out".to_owned()),
             Self::Converted { .. } => Some("leave it out; `--format` and `-o` say what is written where".to_owned()),
@@ -299,6 +320,15 @@ impl UsageError {
             )),
         }
     }
+}
+
+/// Flags as typed, with the values that are not understood.
+fn shown(flags: &[RefusedFlag]) -> Vec<String> {
+    let shown = flags.iter().map(|refused| match &refused.value {
+        Some(value) => format!("`{} {value}`", refused.flag),
+        None => format!("`{}`", refused.flag),
+    });
+    shown.collect()
 }
 
 /// The parser starts its messages with `error: `, which the reporter adds for every error, and ends them with a sentence

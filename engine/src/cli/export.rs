@@ -8,7 +8,7 @@ use super::named::is_of_triangles;
 use super::request::Export;
 use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
-use crate::export::{Chosen, Delivered, Format, PlyParts, Stop, deliver, deliver_levels, read_model};
+use crate::export::{Chosen, Delivered, Format, ModelFile, PlyParts, Stop, deliver, deliver_levels, read_model_file};
 use crate::run::RunError;
 use crate::run::interrupt::Interrupt;
 
@@ -42,7 +42,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
     }
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
     let stop = || interrupt.signal().is_some();
-    let (delivered, all) = match (
+    let (delivered, all, notes) = match (
         delivered(model_path, &output, request, (&interrupt, Stop::new(&stop))),
         interrupt.signal(),
     ) {
@@ -53,6 +53,9 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
     writeln!(out, "{}", output.display()).map_err(|error| boxed(unprinted(error)))?;
     // Messages are for people; the file is written whether anybody reads them or not.
     let mut messages = io::stderr();
+    for note in notes {
+        let _ = writeln!(messages, "warning: {}: {note}", model_path.display());
+    }
     if !request.quiet {
         let bytes = bytes_of(&output);
         let _ = writeln!(
@@ -69,6 +72,12 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
             let _ = writeln!(messages, "{} levels of {} Gaussians", levels.len(), levels.join(", "));
         }
     }
+    if let Some(cut) = delivered.cut.describe() {
+        let _ = writeln!(
+            messages,
+            "warning: {cut} Gaussians lie beyond what the format holds, and are written as its ends; SOG, GLB and PLY hold them"
+        );
+    }
     if let (true, Some([step, typical])) = (delivered.is_coarse(), delivered.position_step) {
         let part = if request.format == Format::Tiles {
             "in a part of it "
@@ -84,29 +93,31 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
     Ok(Exit::Ok)
 }
 
-/// Writes the output, and gives what was written and how many Gaussians the model has.
+/// Writes the output, and gives what was written, how many Gaussians the model has, and what there is to say of its file.
 fn delivered(
     model: &Path,
     output: &Path,
     request: &Export,
     (interrupt, stop): (&Interrupt, Stop<'_>),
-) -> Result<(Delivered, usize), Box<dyn Failure>> {
+) -> Result<(Delivered, usize, Vec<String>), Box<dyn Failure>> {
     let (format, subset) = (request.format, &request.subset);
     // the strongest are known only when all have been seen, and other files than PLY are not read in parts
     if format.has_levels()
         && subset.max_splats.is_none()
         && let Ok(mut parts) = PlyParts::open(model)
     {
+        let notes = parts.look_through().map_err(|e| boxed(RunError::from(e)))?;
         interrupt.set_heard(true);
         let delivered = deliver_levels(output, &mut parts, subset, format, stop).map_err(boxed)?;
-        return Ok((delivered, parts.len()));
+        return Ok((delivered, parts.len(), notes.lines()));
     }
-    let (model, comments) = read_model(model).map_err(|e| boxed(RunError::from(e)))?;
+    let read = read_model_file(model).map_err(|e| boxed(RunError::from(e)))?;
+    let ModelFile { model, comments, notes } = read;
     // Reading asks nobody; until here a signal ends the program at once, and nothing is there yet.
     interrupt.set_heard(true);
     let chosen = Chosen::new(&model, subset).map_err(boxed)?.until(stop);
     let delivered = deliver(output, chosen, format, comments).map_err(boxed)?;
-    Ok((delivered, model.len()))
+    Ok((delivered, model.len(), notes.lines()))
 }
 
 /// Bytes of a file, or of the files of a folder.

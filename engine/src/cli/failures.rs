@@ -2,9 +2,11 @@
 
 use kiln_blocks::merge::MergeError;
 
+use super::kinds::foreign;
 use super::shell::word;
 use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
+use crate::export::PlyError;
 use crate::kernels::counters::Stall;
 use crate::memory::{BudgetLimit, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
@@ -236,6 +238,19 @@ const MORE_ROOM: &str = "fewer Gaussians (a smaller `memory.max_gaussians`) or a
 const KNOBS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`; a larger \
                      `memory.cap_gib` allows more";
 
+/// What to do with a file that no model is read from, where that is plain to see.
+fn instead_of_model(error: &PlyError) -> Option<String> {
+    let PlyError::File { path, problem } = error else {
+        return None;
+    };
+    let is_none = matches!(
+        **problem,
+        PlyError::Header { line: 1, .. } | PlyError::Delivered(_) | PlyError::Damaged(_)
+    );
+    let (what, instead) = foreign(path).filter(|_| is_none)?;
+    Some(format!("it is {what}: {instead}"))
+}
+
 impl Failure for PlanError {
     fn exit(&self) -> Exit {
         match self {
@@ -287,7 +302,8 @@ impl Failure for PlanError {
             // Its message says what to do.
             Self::TooMuchBackground { .. } => None,
             Self::Scene(error) => error.hint(),
-            Self::Ply(_) | Self::Init(_) => None,
+            Self::Ply(error) => instead_of_model(error),
+            Self::Init(_) => None,
         }
     }
 }
@@ -515,7 +531,8 @@ impl Failure for RunError {
             Self::Stored(StoredError::TileTooFull { .. }) => {
                 Some("`--set memory.cap_gib=GIB` with more leaves room for them, where the device has it".to_owned())
             }
-            Self::Ply(_) | Self::Cameras(_) | Self::Stored(_) => None,
+            Self::Ply(error) => instead_of_model(error),
+            Self::Cameras(_) | Self::Stored(_) => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::stored::located;
 use super::{Failure, Settings, UsageError};
 use crate::config::{
-    self, Facts, Inputs, LpipsChoice, MeshMethod, Profile, SugarStage, resolve, resolve_for, rules_of,
+    self, Facts, Inputs, LpipsChoice, MeshMethod, Override, Profile, SugarStage, resolve, resolve_for, rules_of,
 };
 use crate::plan::training_options;
 use crate::plugins::{Init, ModelOptions, Strategy};
@@ -153,6 +153,21 @@ pub(super) fn renamed(run: &config::Run, scene: &str) -> Option<String> {
     };
     let folder = file_safe(name);
     (folder != name).then(|| format!("the run's folder is `{folder}`; what cannot be in a file's name becomes `_`"))
+}
+
+/// Refuses settings of models of triangles for a run that trains Gaussians, where they would say nothing.
+///
+/// # Errors
+/// [`UsageError::OfTriangles`], naming the first.
+pub(super) fn check_triangles(profile: &Profile, overrides: &[Override]) -> Result<(), Box<dyn Failure>> {
+    let of_triangles = |set: &&Override| set.key.starts_with("mesh_splatting.");
+    match overrides.iter().find(of_triangles) {
+        Some(set) if !profile.is_triangles() => Err(boxed(UsageError::OfTriangles {
+            key: set.key.clone(),
+            flag: set.flag.clone(),
+        })),
+        _ => Ok(()),
+    }
 }
 
 /// Says what is wrong with the place of a scene before anything else is looked at.
@@ -309,7 +324,7 @@ mod tests {
         );
         assert_eq!(
             told("photos/1.jpg"),
-            "D/photos/1.jpg is a file, and a scene is a folder; name the folder that holds photos or a model of them, for \
+            "D/photos/1.jpg is a file, and a scene is a folder; it is a picture: name the folder that holds photos or a model of them, for \
              example D/photos"
         );
         assert!(told("photos").contains("holds no camera poses"));

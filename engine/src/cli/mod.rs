@@ -21,6 +21,7 @@ mod flags;
 mod for_scene;
 mod generate;
 mod inspect;
+mod kinds;
 mod memory;
 mod merge;
 mod mesh;

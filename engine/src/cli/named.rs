@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::UsageError;
+use super::kinds::foreign;
 use super::shell::word;
 use crate::mesh::is_triangles;
 use crate::project::{BlockFolder, ProjectFolder};
@@ -127,6 +128,9 @@ fn run_around(path: &Path) -> Option<PathBuf> {
 }
 
 fn of_file(file: &Path) -> Option<(String, String)> {
+    if let Some((what, instead)) = foreign(file) {
+        return Some((what.to_owned(), instead));
+    }
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let is_mesh = match ending.to_ascii_lowercase().as_str() {
         "kiln" => {

@@ -38,11 +38,9 @@ where
         })
     };
     let args: Vec<String> = args.into_iter().map(|arg| text(arg.into())).collect::<Result<_, _>>()?;
-    if let Some((flag, instead)) = flags::find_refused(&args) {
-        return Err(UsageError::Refused {
-            flag: flag.to_owned(),
-            instead,
-        });
+    let refused = flags::find_refused(&args);
+    if !refused.is_empty() {
+        return Err(UsageError::Refused { flags: refused });
     }
     let cli = Cli::try_parse_from(args).map_err(|error| UsageError::Arguments(Box::new(error)))?;
     Ok(match cli.command {

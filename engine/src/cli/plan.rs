@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::block::BlockTask;
 use super::exit::unprinted;
-use super::for_scene::{ForScene, check_scene, for_scene, settle_lpips};
+use super::for_scene::{ForScene, check_scene, check_triangles, for_scene, settle_lpips};
 use super::mesh::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
 use crate::config::{self, Profile, SugarStage};
@@ -37,6 +37,7 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     let preliminary = settings.preliminary().map_err(boxed)?;
     // Before a device is looked for: a scene that is not there is the first thing to know.
     check_scene(&preliminary)?;
+    check_triangles(&preliminary, &settings.inputs.overrides)?;
     let by_device = settings.needs_device().map_err(boxed)?;
     let named = if by_device { None } else { preliminary.memory.cap_gib };
     let open = match open_device(&preliminary, faults.clone()) {

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use super::kinds::{instead_of_points, instead_of_scene, of_film};
 use super::shell::word;
 use super::{Exit, Failure};
 use crate::scene::SceneError;
@@ -16,11 +17,7 @@ impl Failure for SceneError {
             Self::NoPoses {
                 root, folder, database, ..
             } => Some(by_colmap(root, folder, database.as_deref())),
-            Self::Film { path } => Some(format!(
-                "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene \
-                 --colmap`; the guide `photos-to-splats` has more",
-                word(path)
-            )),
+            Self::Film { path } => Some(of_film(path)),
             Self::PartOfScene { scene, .. } => Some(format!("name the data set: `kiln train {}`", word(scene))),
             Self::Io { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => {
                 Some("this user may not read it: `ls -l` shows who may, `chmod` and `chown` change it".to_owned())
@@ -31,14 +28,8 @@ impl Failure for SceneError {
                     .to_owned(),
             ),
             Self::ScenesBelow { first, .. } => Some(format!("name one of them, for example {}", word(first))),
-            Self::NotAFolder { path } => {
-                let what = "name the folder that holds photos or a model of them";
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                Some(folder.map_or_else(
-                    || what.to_owned(),
-                    |folder| format!("{what}, for example {}", word(folder)),
-                ))
-            }
+            Self::NotAFolder { path } => Some(instead_of_scene(path)),
+            Self::Malformed { path, .. } => instead_of_points(path),
             _ => None,
         }
     }

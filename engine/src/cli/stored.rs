@@ -82,6 +82,10 @@ pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, 
         ..
     } = opened;
     let stored = Stored::load(location, profile, open).map_err(boxed)?;
+    for note in stored.notes() {
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "warning: {}: {note}", location.ply.display());
+    }
     let states = stored.states_kernel();
     for (key, is_stated) in KERNEL.into_iter().zip(states) {
         if is_stated && is_set(model, key) {

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::block::BlockTask;
 use super::colmap::with_poses;
-use super::for_scene::{ForScene, check_mesh, check_output, check_scene, for_scene, renamed, settle_lpips};
+use super::for_scene::{
+    ForScene, check_mesh, check_output, check_scene, check_triangles, for_scene, renamed, settle_lpips,
+};
 use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
 use super::resume::{Resumed, lay_budgets, of_run};
@@ -85,6 +87,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     }
     // Before a device is looked for: a scene that is not there is the first thing to know.
     check_scene(&preliminary)?;
+    check_triangles(&preliminary, &settings.inputs.overrides)?;
     check_output(&preliminary.run)?;
     let open = open_device(&preliminary, faults.clone()).map_err(boxed)?;
     let caps = open.device.caps();
@@ -113,7 +116,10 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     } = for_scene(&inputs)?;
     // What is stored holds in other folders too.
     let path = std::path::absolute(&path).unwrap_or(path);
-    profile.dataset.path = Some(path.display().to_string());
+    // A folder above it may have a name that is no text: then what was typed stays, which holds where it was typed.
+    if let Some(text) = path.to_str() {
+        profile.dataset.path = Some(text.to_owned());
+    }
     if let Some(note) = renamed(&profile.run, &RunScene::of(&scene).name).filter(|_| !quiet) {
         let _ = writeln!(err, "note: {note}");
     }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::exit::unprinted;
+use super::kinds::foreign;
 use super::request::{View, ViewAction};
-use super::{Exit, Failure};
+use super::{Exit, Failure, UsageError};
 use crate::serve::{Listen, ServeError, Server, export, listens_beyond, open_browser};
 
 /// Serves the runs until Ctrl-C, or exports them. The address, or what was written, goes to `out`.
@@ -13,6 +14,18 @@ use crate::serve::{Listen, ServeError, Server, export, listens_beyond, open_brow
 /// # Errors
 /// Anything that keeps the runs from being shown; the caller prints it.
 pub fn run(view: View, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+    // The page opens more kinds of splats than are read elsewhere.
+    let is_shown = view
+        .folder
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("splat"));
+    if let Some((what, instead)) = foreign(&view.folder).filter(|_| !is_shown) {
+        return Err(Box::new(UsageError::NotAModel {
+            path: view.folder,
+            what: what.to_owned(),
+            instead,
+        }));
+    }
     let result = match view.action {
         ViewAction::Serve { listen, open } => serve(&view.folder, &listen, open, out),
         ViewAction::Export(output) => write_folder(&view.folder, &output, out),

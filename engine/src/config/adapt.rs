@@ -142,7 +142,7 @@ impl When {
     /// What it asks of a scene, in words.
     fn describe(&self, facts: &Facts) -> String {
         let words = [
-            format!("{} photos", facts.photos),
+            format!("{} photo{}", facts.photos, if facts.photos == 1 { "" } else { "s" }),
             format!("{} sparse points", facts.points),
             format!("{:.1} % background", 100.0 * facts.background.unwrap_or_default()),
             format!("{:.1} photos a point", facts.overlap.unwrap_or_default()),

@@ -16,6 +16,15 @@ const MAX_LIST: usize = 1000;
 /// Every range and cross-check, in the order of the file.
 pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.range("version", profile.version, 1..=1);
+    c.within("run", |c| {
+        for (key, text, wanted) in [
+            ("name", &profile.run.name, "a name"),
+            ("output", &profile.run.output, "a folder"),
+        ] {
+            let is_blank = text.as_deref().is_some_and(|text| text.trim().is_empty());
+            c.require(key, !is_blank, "empty", || format!("null or {wanted}"));
+        }
+    });
     c.within("dataset", |c| {
         let r = profile.dataset.resolution;
         c.require("resolution", r == -1 || (1..=65_536).contains(&r), r, || {

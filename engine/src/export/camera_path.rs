@@ -12,6 +12,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::CamerasError;
+use super::json::unmarked;
 use crate::math::{Mat3, cross, dot, norm, quaternion, rotation, sub, transpose};
 use crate::scene::Camera;
 
@@ -127,12 +128,12 @@ pub fn read_camera_path(path: &Path) -> Result<Vec<(String, Camera)>, CamerasErr
     let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
     let expected = "a camera path with `size` and `keyframes`, or nerfstudio's with `camera_path`, is expected";
     let wrong = |e: serde_json::Error| fail(format!("{e}; {expected}"));
-    let outline: Outline = serde_json::from_str(&text).map_err(wrong)?;
+    let outline: Outline = serde_json::from_str(unmarked(&text)).map_err(wrong)?;
     if outline.camera_path.is_some() {
-        let file: nerfstudio::File = serde_json::from_str(&text).map_err(wrong)?;
+        let file: nerfstudio::File = serde_json::from_str(unmarked(&text)).map_err(wrong)?;
         return file.cameras(path).map(named).map_err(fail);
     }
-    let file: PathFile = serde_json::from_str(&text).map_err(wrong)?;
+    let file: PathFile = serde_json::from_str(unmarked(&text)).map_err(wrong)?;
     frames(&file).map(named).map_err(fail)
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::json::unmarked;
 use super::{ExportError, write_atomic};
 use crate::math::transpose;
 use crate::scene::{Camera, SceneIndex, View, ViewId, file_safe};
@@ -141,7 +142,7 @@ pub fn read_cameras(path: &Path) -> Result<Vec<(String, Camera)>, CamerasError> 
         path: path.to_owned(),
         what,
     };
-    let records: Vec<AnyRecord> = serde_json::from_str(&text_of(path)?).map_err(|e| {
+    let records: Vec<AnyRecord> = serde_json::from_str(unmarked(&text_of(path)?)).map_err(|e| {
         fail(format!(
             "{e}; a list of records in the shape of `cameras.json` is expected"
         ))
@@ -246,6 +247,8 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         let records: Vec<CameraRecord> = serde_json::from_str(&text).unwrap();
         assert_eq!((records.len(), text.lines().count()), (40, 42));
+        let marked = folder.write("marked.json", format!("\u{feff}{text}"));
+        assert_eq!(read_cameras(&marked).unwrap(), read_cameras(&path).unwrap());
         assert_eq!(
             (records[0].split.as_str(), records[0].img_name.as_str()),
             ("train", "view_001")

@@ -18,6 +18,11 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ExportError
     })
 }
 
+/// A text without the byte order mark that editors put before one.
+pub(super) fn unmarked(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// Reads the `null` of a number that was not finite.
 pub(crate) fn null_as_nan<'de, D: Deserializer<'de>, T: Deserialize<'de> + From<f32>>(
     deserializer: D,

@@ -22,8 +22,8 @@ pub use cameras::{
     CameraRecord, CamerasError, camera_records, camera_records_at, read_camera_records, read_cameras, write_cameras,
 };
 pub use delivery::{
-    Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, Stop, check_model, deliver,
-    deliver_levels, read_model, summarize_file,
+    Chosen, Cut, Delivered, DeliveryError, FileError, FileSummary, Format, ModelFile, SpzVersion, Stop, check_model,
+    deliver, deliver_levels, read_model, read_model_file, summarize_file,
 };
 pub use digest::{digest_of, file_digest};
 pub(crate) use disk::disk_of_process;
@@ -35,6 +35,6 @@ pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
 pub(crate) use links::{refuse_link, refuse_links_below};
 pub use ply::{
-    Fused, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread, fuse, read_ply,
-    summarize_ply, write_ply, write_points,
+    Fused, Notes, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread, fuse,
+    read_ply, summarize_ply, write_ply, write_points,
 };

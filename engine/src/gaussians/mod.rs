@@ -81,6 +81,37 @@ impl Gaussians {
         }
     }
 
+    /// Leaves out the Gaussians whose entry in `is_kept` is false; the others stay in their order. Missing entries are true.
+    pub fn keep(&mut self, is_kept: &[bool]) {
+        fn keep<T>(values: &mut Vec<T>, is_kept: &[bool], each: usize) {
+            let mut at = 0;
+            values.retain(|_| {
+                at += 1;
+                is_kept.get((at - 1) / each).copied().unwrap_or(true)
+            });
+        }
+        let rest = 3 * self.rest_coefficients();
+        keep(&mut self.means, is_kept, 1);
+        keep(&mut self.quats, is_kept, 1);
+        keep(&mut self.log_scales, is_kept, 1);
+        keep(&mut self.logit_opacities, is_kept, 1);
+        keep(&mut self.sh0, is_kept, 1);
+        keep(&mut self.sh_rest, is_kept, rest.max(1));
+        keep(&mut self.filter_3d, is_kept, 1);
+    }
+
+    /// Leaves out all but the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        let rest = 3 * self.rest_coefficients();
+        self.means.truncate(count);
+        self.quats.truncate(count);
+        self.log_scales.truncate(count);
+        self.logit_opacities.truncate(count);
+        self.sh0.truncate(count);
+        self.sh_rest.truncate(count * rest);
+        self.filter_3d.truncate(count);
+    }
+
     /// Puts the Gaussians of `other`, a model of the same degree, behind those of this one.
     pub fn append(&mut self, mut other: Self) {
         self.means.append(&mut other.means);

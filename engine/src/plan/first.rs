@@ -45,6 +45,8 @@ pub struct FirstModel {
     thinned_by: &'static str,
     /// The mesh that they are bound to, and what was left out of its file.
     bound: Option<(BoundMesh, Binding, Option<String>)>,
+    /// What was left out of a given model, or read otherwise.
+    noted: Option<String>,
 }
 
 impl FirstModel {
@@ -92,7 +94,7 @@ impl FirstModel {
                 (points, "given points", [options.opacity, options.scale])
             }
             Init::Model(options) => {
-                let (gaussians, offered) = given::read(Path::new(&options.path), profile)?;
+                let (gaussians, offered, noted) = given::read(Path::new(&options.path), profile)?;
                 return Ok(Self {
                     gaussians: gaussians.taken(&order::of_first(&gaussians, scene)),
                     background: Vec::new(),
@@ -102,6 +104,7 @@ impl FirstModel {
                     offered,
                     thinned_by: MAX_GAUSSIANS,
                     bound: None,
+                    noted: (!noted.is_empty()).then(|| format!("{}: {}", options.path, noted.join("; "))),
                 });
             }
             Init::Mesh(options) => {
@@ -115,6 +118,7 @@ impl FirstModel {
                     choice: None,
                     source: "Gaussians on triangles",
                     bound: Some((read.mesh, read.binding, read.left_out)),
+                    noted: None,
                 });
             }
         };
@@ -166,6 +170,7 @@ impl FirstModel {
                 MAX_GAUSSIANS
             },
             bound: None,
+            noted: None,
         })
     }
 
@@ -238,11 +243,14 @@ impl FirstModel {
         profile
     }
 
-    /// What was chosen for the background and why, or what was left out of a mesh, for people; `None` where there was nothing to choose.
+    /// What was chosen for the background and why, or what was left out of a mesh or a model, for people; `None` where there was nothing to choose.
     #[must_use]
     pub fn choice(&self) -> Option<String> {
         if let Some((.., left_out)) = &self.bound {
             return left_out.clone();
+        }
+        if self.noted.is_some() {
+            return self.noted.clone();
         }
         self.choice.as_ref()?.describe(self.background.len())
     }

@@ -58,10 +58,14 @@ pub fn scene_record(scene: &SceneIndex) -> Result<SceneRecord, ProjectError> {
         ));
     }
     let absolute = |path: &Path| {
-        path.canonicalize()
-            .unwrap_or_else(|_| path.to_owned())
-            .display()
-            .to_string()
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let text = path.to_str().map(str::to_owned);
+        text.ok_or_else(|| {
+            unsuitable(
+                "its path holds bytes that are no text, which records of a project cannot hold",
+                "give the folders above it names in UTF-8, or move it",
+            )
+        })
     };
     let model = SCENE_MODEL.iter().map(|file| {
         Ok(FileRecord {
@@ -84,9 +88,9 @@ pub fn scene_record(scene: &SceneIndex) -> Result<SceneRecord, ProjectError> {
     }
     photos.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(SceneRecord {
-        path: absolute(&scene.root),
-        images: absolute(&scene.images),
-        sparse: absolute(&scene.model),
+        path: absolute(&scene.root)?,
+        images: absolute(&scene.images)?,
+        sparse: absolute(&scene.model)?,
         model: model.collect::<Result<_, ProjectError>>()?,
         photos,
     })

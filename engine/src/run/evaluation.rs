@@ -199,9 +199,19 @@ impl Evaluation<'_> {
 
 /// The sets with the views that are evaluated, test first.
 fn chosen(scene: &SceneIndex) -> [(Split, Vec<usize>); 2] {
-    let mut train: Vec<usize> = TRAIN_VIEWS.iter().map(|i| i % scene.train.len().max(1)).collect();
-    train.dedup();
-    [(Split::Test, (0..scene.test.len()).collect()), (Split::Train, train)]
+    let test = (0..scene.test.len()).collect();
+    [(Split::Test, test), (Split::Train, train_views(scene.train.len()))]
+}
+
+/// The training views that are evaluated, of `count`; few photos come round again, and count once.
+fn train_views(count: usize) -> Vec<usize> {
+    let mut views = Vec::new();
+    for view in TRAIN_VIEWS.iter().map(|i| i % count.max(1)) {
+        if view < count && !views.contains(&view) {
+            views.push(view);
+        }
+    }
+    views
 }
 
 /// Sets whose views get LPIPS. On a CPU driver a view takes seconds to minutes, so there it is the test views, once.
@@ -239,6 +249,20 @@ mod tests {
         assert_eq!(lpips_sets(false, false).len(), 2);
         assert_eq!(lpips_sets(true, true), [Split::Test]);
         assert!(lpips_sets(true, false).is_empty());
+    }
+
+    #[test]
+    fn no_photo_counts_twice() {
+        for (photos, views) in [
+            (0, &[][..]),
+            (1, &[0]),
+            (2, &[1, 0]),
+            (5, &[0]),
+            (7, &[5, 3, 1, 6, 4]),
+            (40, &[5, 10, 15, 20, 25]),
+        ] {
+            assert_eq!(train_views(photos), views, "{photos}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
 use crate::eval::{EvalFile, Picture, PoseSource};
-use crate::export::{PlyComments, PlyParts, RenderMode, read_camera_path, read_cameras, read_model};
+use crate::export::{ModelFile, PlyComments, PlyParts, RenderMode, read_camera_path, read_cameras, read_model_file};
 use crate::gaussians::Gaussians;
 use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Up};
@@ -114,6 +114,7 @@ pub struct Stored<'a> {
     /// What the file says of its kernel: whether it has a Mip filter, and its size.
     stated: [bool; 2],
     iteration: u32,
+    notes: Vec<String>,
 }
 
 /// What is told while views are drawn.
@@ -168,7 +169,7 @@ impl<'a> Stored<'a> {
             let path = location.ply.clone();
             return Err(StoredError::Triangles { path }.into());
         }
-        let (mut model, comments) = read_parts(location, open)?;
+        let (mut model, comments, notes) = read_parts(location, open)?;
         let filtered = comments.render_mode.is_none() && model.is_filtered()?;
         let stated = [
             comments.render_mode.is_some() || filtered,
@@ -205,7 +206,14 @@ impl<'a> Stored<'a> {
             cameras: location.ply.with_file_name("cameras.json"),
             stated,
             iteration,
+            notes,
         })
+    }
+
+    /// What was left out of the model's file, or read otherwise than as it stands there, for people.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The scene in `path`, its cameras where the run of the model corrected them to; true when it did.
@@ -451,18 +459,18 @@ fn tell_parts(gaussians: u64, at_once: Option<u32>, tell: &mut dyn FnMut(News)) 
 
 /// Reads a model and what its comments say: into host memory, or, of a PLY file that more than half of that is needed for, what
 /// is in its header.
-fn read_parts(location: &Location, open: &OpenDevice) -> Result<(ModelParts, PlyComments), RunError> {
+fn read_parts(location: &Location, open: &OpenDevice) -> Result<(ModelParts, PlyComments, Vec<String>), RunError> {
     let (path, faults) = (&location.ply, &open.faults);
     if let Some(room) = host_room(faults).map(|bytes| bytes / 2)
         // Other files of Gaussians are told apart, and what is wrong with a file is told, below.
-        && let Ok(file) = PlyParts::open(path)
+        && let Ok(mut file) = PlyParts::open(path)
         && file.len() as u64 * Gaussians::host_bytes(file.sh_degree()) > room
     {
-        let comments = file.comments();
-        return Ok((ModelParts::in_file(file, faults.chunk, room), comments));
+        let (comments, notes) = (file.comments(), file.look_through()?);
+        return Ok((ModelParts::in_file(file, faults.chunk, room), comments, notes.lines()));
     }
-    let (model, comments) = read_model(path)?;
-    Ok((ModelParts::in_memory(model, faults.chunk), comments))
+    let ModelFile { model, comments, notes } = read_model_file(path)?;
+    Ok((ModelParts::in_memory(model, faults.chunk), comments, notes.lines()))
 }
 
 /// Draws a picture of each view into `out`, named after it, and says how far that is; gives the paths.

@@ -187,12 +187,23 @@ fn glb_files_of_others_are_read_or_refused_by_name() {
         extension(d, "colorSpace", "lin_rec709_display")
     });
     refused("`ellipse`", &|d, _| extension(d, "kernel", "customShape"));
-    refused("a logarithm", &|_, bytes| {
-        bytes[56..60].copy_from_slice(&(-3.0_f32).to_le_bytes())
+    refused("logarithms", &|_, bytes| {
+        let scales = bytes[56..].as_chunks_mut::<4>().0;
+        scales[..6].fill((-3.0_f32).to_le_bytes());
     });
+    refused("it requires EXT_meshopt_compression, KHR_other", &|d, _| {
+        let names = ["KHR_gaussian_splatting", "EXT_meshopt_compression", "KHR_other"];
+        d["extensionsRequired"] = json!(names);
+    });
+    refused("is sparse", &|d, _| d["accessors"][2]["sparse"] = json!({ "count": 1 }));
     refused("leads out of the file", &|d, _| d["accessors"][3]["count"] = 3.into());
-    refused("not finite", &|_, bytes| {
-        bytes[32..36].copy_from_slice(&f32::NAN.to_le_bytes())
+    // What cannot be drawn is left out, of both parts that share it, and not the whole file.
+    for (at, value) in [(32, f32::NAN), (56, -3.0), (56, f32::INFINITY)] {
+        let (model, _) = file(&|_, bytes| bytes[at..at + 4].copy_from_slice(&value.to_le_bytes())).expect("a model");
+        assert_eq!(model.len(), 2, "{value} at {at}");
+    }
+    refused("none of its 4 Gaussians", &|_, bytes| {
+        bytes[32..56].as_chunks_mut::<4>().0.fill(f32::NAN.to_le_bytes());
     });
     refused("same number of Gaussians", &|d, _| {
         d["accessors"][1]["count"] = 1.into()

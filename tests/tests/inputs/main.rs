@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bundled;
+mod models;

@@ -44,7 +44,8 @@ class Child:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            # What kiln writes is UTF-8, whatever the locale of the node says.
+            encoding="utf-8",
             errors="replace",
             # Ctrl-C in a terminal is for the driver, which ends its children itself.
             start_new_session=True,

@@ -97,6 +97,13 @@ def _say(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
+def _print(text: str) -> None:
+    """A line of standard output: a path comes out in the bytes it has, whatever encoding the terminal is said to have."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(os.fsencode(f"{text}\n"))
+    sys.stdout.buffer.flush()
+
+
 def _push(asked: argparse.Namespace) -> int:
     from kiln_ray.push import push
 
@@ -105,7 +112,7 @@ def _push(asked: argparse.Namespace) -> int:
         return USAGE
     sent = push(Path(asked.project), Storage.at(asked.url), _say)
     _say(f"{sent} files sent")
-    sys.stdout.write(f"{asked.url}\n")
+    _print(asked.url)
     return 0
 
 
@@ -165,7 +172,7 @@ def _run(asked: argparse.Namespace) -> int:
             signal.signal(number, end)
         code = drive.run()
         if drive.merged():
-            sys.stdout.write(f"{drive.merged()}\n")
+            _print(str(drive.merged()))
         return code
     except RayError as error:
         _say(f"error: the Ray cluster is lost: {error}; the same command goes on")

@@ -24,7 +24,8 @@ def uuid_of(gpu: str | int) -> str:
         return name
     command = ["nvidia-smi", "--query-gpu=index,uuid", "--format=csv,noheader"]
     try:
-        listed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+        asked = subprocess.run(command, check=True, capture_output=True, timeout=60)
+        listed = asked.stdout.decode("utf-8", "replace")
     except (OSError, subprocess.SubprocessError) as error:
         raise NoDevice(
             f"cannot tell which card GPU {name} of Ray is: `{' '.join(command)}` failed ({error}); "

@@ -32,6 +32,19 @@ def test_events_are_heard_and_the_message_is_the_error(program: Callable[..., st
     assert child.message() == "error: no room\nhint: less"
 
 
+def test_output_is_utf_8_whatever_the_locale(program: Callable[..., str]) -> None:
+    script = program('echo \'{"path":"ünï 場"}\'; printf "error: b\\377d 場\n" >&2; exit 1')
+    code = (
+        "from kiln_ray.child import Child; heard = []; "
+        f"child = Child([{ascii(script)}], heard.append); child.wait(20.0); "
+        "print(ascii([heard, child.message()]))"
+    )
+    # Without Python's own way out of the C locale, as under a locale of another encoding.
+    odd = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    ended = subprocess.run([sys.executable, "-c", code], env=odd, capture_output=True, check=True)
+    assert ended.stdout.decode("ascii").strip() == ascii([[{"path": "ünï 場"}], "error: b\ufffdd 場"])
+
+
 def test_signals_and_missing_programs(program: Callable[..., str]) -> None:
     child = Child([program("exec sleep 60")], print)
     assert child.wait(0.5) is None

@@ -12,6 +12,8 @@ use crate::splat::{REST_MAX, Splat, rest_count};
 use crate::surface::{Corner, Surface};
 
 const EXTENSION: &str = "KHR_gaussian_splatting";
+/// Extensions that a file may require: they change nothing of what is read.
+const KNOWN: [&str; 2] = [EXTENSION, "KHR_materials_unlit"];
 const JSON_CHUNK: u32 = 0x4e4f_534a;
 const BINARY_CHUNK: u32 = 0x004e_4942;
 /// glTF's numbers for the types of components.
@@ -54,6 +56,17 @@ fn open(bytes: &[u8]) -> Result<(Value, &[u8]), Refusal> {
     }
     let text = std::str::from_utf8(document.ok_or_else(short)?).map_err(|_| "the GLB file is damaged".to_owned())?;
     let gltf = json::parse(text.trim_end()).map_err(|e| format!("the text of the GLB file is {e}"))?;
+    let required = gltf.items("extensionsRequired").iter().filter_map(|name| match name {
+        Value::Text(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let unknown: Vec<&str> = required.filter(|name| !KNOWN.contains(name)).collect();
+    if !unknown.is_empty() {
+        return Err(format!(
+            "the GLB file requires {}, of which nothing is known here; export it again without",
+            unknown.join(", ")
+        ));
+    }
     Ok((gltf, binary.ok_or_else(short)?))
 }
 

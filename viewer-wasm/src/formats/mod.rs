@@ -104,7 +104,7 @@ impl Reader {
             b"glTF" => Kind::Whole(Whole::Glb),
             [b'P', b'K', 3, 4] => Kind::Whole(Whole::Sog),
             // A header of PLY is told by its reader, which says what is wrong with it.
-            [b'p', b'l', b'y', ..] => Kind::SomePly,
+            [b'p', b'l', b'y', ..] | [0xef, 0xbb, 0xbf, b'p'] => Kind::SomePly,
             _ if is(".splat") => Kind::Whole(Whole::Splat),
             _ if is(".json") => {
                 return Err(

@@ -118,6 +118,22 @@ fn glb_with_the_extension_is_read_and_meshes_are_named() {
             .unwrap_err()
             .contains("cut off")
     );
+    let required = |name: &str| {
+        let list = format!("{{\"extensionsRequired\":[\"{EXT}\",\"{name}\"],\"meshes\"");
+        let text = String::from_utf8_lossy(&whole[20..]).into_owned();
+        let length = u32::from_le_bytes(whole[12..16].try_into().unwrap()) as usize;
+        let mut text = text[..length].replacen("{\"meshes\"", &list, 1);
+        text.extend(std::iter::repeat_n(' ', text.len().next_multiple_of(4) - text.len()));
+        let mut bytes = whole[..12].to_vec();
+        bytes.extend((text.len() as u32).to_le_bytes());
+        bytes.extend(b"JSON");
+        bytes.extend(text.as_bytes());
+        bytes.extend(&whole[20 + length..]);
+        read("x.glb", &bytes, 9).map(|(reader, _)| reader.len())
+    };
+    assert_eq!(required("KHR_materials_unlit"), Ok(1));
+    let refused = required("EXT_meshopt_compression").unwrap_err();
+    assert!(refused.contains("requires EXT_meshopt_compression"), "{refused}");
     // Without the extension it is read as a mesh, and this one is none.
     assert!(read("x.glb", &glb("KHR_materials_unlit"), 9).is_err());
 }

@@ -5,7 +5,7 @@
 //! each with the index of the largest in the top two; scale like position; colour and opacity in a byte each. `sh`
 //! follows after all of them.
 
-use kiln_ply::{Element, Header};
+use kiln_ply::{Element, Format, Header};
 
 use super::header::element;
 use super::{Batch, Refusal};
@@ -48,6 +48,12 @@ impl Compressed {
         };
         if vertex.property(WORDS[0]).is_none() {
             return Ok(None);
+        }
+        if header.format != Format::LittleEndian {
+            let found = header.format.name();
+            return Err(format!(
+                "the compressed PLY is `{found}`, and only little-endian ones are opened"
+            ));
         }
         let names: Vec<&str> = header.elements.iter().map(|element| element.name.as_str()).collect();
         if before != 0 || !matches!(names[..], ["chunk", "vertex"] | ["chunk", "vertex", "sh"]) {

@@ -8,11 +8,11 @@ use super::{Filter, MIP_KERNEL, Refusal};
 pub(super) fn read(bytes: &[u8]) -> Result<Option<(Header, usize)>, Refusal> {
     let read = Header::parse(bytes).map_err(|bad| format!("this is not a PLY file: line {}: {bad}", bad.line))?;
     if let Some((header, _)) = &read
-        && header.format != Format::LittleEndian
+        && header.format == Format::Ascii
     {
-        let [found, wanted] = [header.format, Format::LittleEndian].map(Format::name);
+        let found = header.format.name();
         return Err(format!(
-            "the PLY file is `{found}` and `{wanted}` is opened; `kiln export FILE -o out.ply` makes that of it"
+            "the PLY file is text (`{found}`), and binary ones are opened; `kiln export FILE -o out.ply` makes that of it"
         ));
     }
     Ok(read)

@@ -1,7 +1,7 @@
 //! PLY files of splats, read as a stream: raw, fused and compressed ones; and of points, which are shown as dots.
 //!
 //! Owns the reading of bytes in whatever pieces they arrive. Promises that memory does not grow with the file: what
-//! has been read leaves as [`Batch`]es ready for the GPU. Refuses text and big-endian files, lists, files above 2 GiB
+//! has been read leaves as [`Batch`]es ready for the GPU. Refuses text, lists, files above 2 GiB
 //! and headers that do not describe splats, each with a sentence for the reader of the page.
 
 mod compressed;
@@ -12,7 +12,7 @@ mod rows;
 use crate::pack::{GEOMETRY_WORDS, Layout, push_geometry, push_sh};
 use crate::splat::Splat;
 use compressed::Compressed;
-use kiln_ply::{Element, Header};
+use kiln_ply::{Element, Format, Header};
 use points::Points;
 use rows::Rows;
 
@@ -177,6 +177,8 @@ pub(crate) struct PlyStream {
     /// Bytes before the splats that are passed over.
     passing: u64,
     skipped: u32,
+    /// Rows of a big-endian file, and one of them turned round.
+    turned: Option<(Element, Vec<u8>)>,
 }
 
 impl PlyStream {
@@ -247,6 +249,10 @@ impl PlyStream {
             return Err(too_large(announced));
         }
         let mut filter = header::filter(header);
+        if header.format == Format::BigEndian {
+            let vertex = header.elements.iter().find(|element| element.name == "vertex");
+            self.turned = vertex.map(|vertex| (vertex.clone(), Vec::new()));
+        }
         let (body, count, degree) = if let Some(compressed) = Compressed::new(header)? {
             let (count, degree) = (compressed.count(), compressed.degree());
             (Body::Compressed(Box::new(compressed)), count, degree)
@@ -294,6 +300,15 @@ impl PlyStream {
                     return;
                 }
                 &self.pending
+            };
+            let record = match &mut self.turned {
+                Some((vertex, turned)) => {
+                    turned.clear();
+                    turned.extend_from_slice(record);
+                    vertex.swap(turned);
+                    turned
+                }
+                None => record,
             };
             self.skipped += u32::from(body.read(record, model.degree, &mut self.batch));
             self.pending.clear();

@@ -4,7 +4,10 @@ use kiln_ply::{Element, Header, Property, Scalar};
 
 use super::Refusal;
 use super::header::element;
-use crate::splat::{Parameters, REST_MAX, Splat, rest_count};
+use crate::splat::{Parameters, REST_MAX, Splat, constant_of, rest_count};
+
+/// Logarithm of the third scale of flat splats, beside the smaller of the others.
+const FLAT: f32 = -6.907_755;
 
 type Field = (Scalar, usize);
 
@@ -18,10 +21,13 @@ pub(super) struct Rows {
     before: u64,
     mean: [Field; 3],
     quat: [Field; 4],
-    log_scale: [Field; 3],
+    /// Two of flat splats, or three.
+    log_scale: Vec<Field>,
     opacity: Field,
     filter_3d: Option<Field>,
     dc: [Field; 3],
+    /// What a colour of 1 is stored as, where colours stand in the place of coefficients.
+    full_color: Option<f32>,
     /// Channel-major, as the file has them.
     rest: Vec<Field>,
 }
@@ -49,6 +55,16 @@ impl Rows {
                 rest.push(field(vertex, &name)?);
             }
         }
+        // Other writers have colours that look the same from everywhere, and 2D Gaussian Splatting no third scale.
+        let has_color = vertex.property("f_dc_0").is_none() && vertex.property("red").is_some() && n_rest == 0;
+        let dc = if has_color {
+            ["red", "green", "blue"]
+        } else {
+            ["f_dc_0", "f_dc_1", "f_dc_2"]
+        };
+        let dc = fields(vertex, dc)?;
+        let n_scales = if vertex.property("scale_2").is_some() { 3 } else { 2 };
+        let scales = ["scale_0", "scale_1", "scale_2"].into_iter().take(n_scales);
         Ok(Self {
             stride: vertex.stride,
             count,
@@ -57,10 +73,15 @@ impl Rows {
             before,
             mean,
             quat: fields(vertex, ["rot_0", "rot_1", "rot_2", "rot_3"])?,
-            log_scale: fields(vertex, ["scale_0", "scale_1", "scale_2"])?,
+            log_scale: scales.map(|name| field(vertex, name)).collect::<Result<_, _>>()?,
             opacity: field(vertex, "opacity")?,
             filter_3d: vertex.property("filter_3D").map(place),
-            dc: fields(vertex, ["f_dc_0", "f_dc_1", "f_dc_2"])?,
+            dc,
+            full_color: has_color.then_some(match dc[0].0 {
+                Scalar::U8 => 255.0,
+                Scalar::U16 => 65_535.0,
+                _ => 1.0,
+            }),
             rest,
         })
     }
@@ -94,10 +115,21 @@ impl Rows {
         let parameters = Parameters {
             mean: self.mean.map(value),
             quat: self.quat.map(value),
-            log_scale: self.log_scale.map(value),
+            log_scale: match self.log_scale[..] {
+                [a, b, c] => [a, b, c].map(value),
+                [a, b] => {
+                    let [a, b] = [a, b].map(value);
+                    // A thousandth of the smaller one; NaN stays what it is.
+                    [a, b, a + (b - a).min(0.0) + FLAT]
+                }
+                _ => [f32::NAN; 3],
+            },
             logit_opacity: value(self.opacity),
             filter_3d: self.filter_3d.map_or(0.0, value),
-            dc: self.dc.map(value),
+            dc: match self.full_color {
+                Some(full) => self.dc.map(|field| constant_of(value(field) / full)),
+                None => self.dc.map(value),
+            },
             rest,
         };
         parameters.splat()

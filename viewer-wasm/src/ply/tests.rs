@@ -135,6 +135,53 @@ fn an_empty_model_is_a_model_and_a_cut_file_says_how_much_is_there() {
 }
 
 #[test]
+fn other_writers_and_byte_orders_show_the_same() {
+    let rows = [row(1.0), row(2.0)];
+    let little = ply("", &PLAIN, &rows);
+    let header = little.len() - 2 * 4 * PLAIN.len();
+    let mut big = String::from_utf8(little[..header].to_vec())
+        .unwrap()
+        .replace("little", "big")
+        .into_bytes();
+    big.extend(rows.iter().flatten().flat_map(|value| value.to_be_bytes()));
+    let expected = read(&little, usize::MAX).unwrap().1;
+    for step in [1, 7, 500] {
+        assert_eq!(read(&big, step).unwrap().1, expected);
+        assert_eq!(
+            read(&[b"\xef\xbb\xbf", &little[..]].concat(), step).unwrap().1,
+            expected
+        );
+    }
+    // flat splats: the third scale is a thousandth of the smaller one
+    let without = |names: &[&str]| -> (Vec<&str>, Vec<Vec<f32>>) {
+        let kept: Vec<usize> = (0..PLAIN.len()).filter(|i| !names.contains(&PLAIN[*i])).collect();
+        let values = |row: &Vec<f32>| kept.iter().map(|i| row[*i]).collect();
+        (
+            kept.iter().map(|i| PLAIN[*i]).collect(),
+            rows.iter().map(values).collect(),
+        )
+    };
+    let (names, flat) = without(&["scale_2"]);
+    let mut third = rows.clone();
+    third.iter_mut().for_each(|row| row[9] = -3.0 - 6.907_755);
+    let shown = read(&ply("", &names, &flat), 64).unwrap().1;
+    assert_eq!(shown, read(&ply("", &PLAIN, &third), 64).unwrap().1);
+    // colours from 0 to 1 in the place of coefficients
+    let names = PLAIN.map(|name| match name {
+        "f_dc_0" => "red",
+        "f_dc_1" => "green",
+        "f_dc_2" => "blue",
+        other => other,
+    });
+    let mut coloured = rows.clone();
+    for row in &mut coloured {
+        row[3..6].iter_mut().for_each(|value| *value = *value * SH_C0 + 0.5);
+    }
+    let shown = read(&ply("", &names, &coloured), 64).unwrap().1;
+    assert_eq!(shown, expected);
+}
+
+#[test]
 fn points_are_dots_of_their_colour() {
     let points = std::fs::read(format!("{GOLDEN}/input.ply")).unwrap();
     let (stream, batch, warning) = read(&points, 7).unwrap();

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Read as _};
 
+use super::read::text;
 use crate::Error;
 
 /// Longest line, bytes.
@@ -46,13 +47,13 @@ pub fn pictures(input: impl BufRead) -> Result<Vec<String>, Error> {
 
 /// Gives the first word and the rest of every line that has both, until told to stop.
 fn lines(mut input: impl BufRead, mut each: impl FnMut(&str, &str) -> bool) -> Result<(), Error> {
-    let mut raw = Vec::new();
+    let (mut raw, mut is_first) = (Vec::new(), true);
     loop {
         raw.clear();
         if (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut raw)? == 0 {
             return Ok(());
         }
-        let line = String::from_utf8_lossy(&raw);
+        let line = text(&raw, std::mem::take(&mut is_first));
         let line = line.split('#').next().unwrap_or_default().trim();
         if let Some((word, rest)) = line.split_once(char::is_whitespace)
             && !each(word, rest.trim())
@@ -66,6 +67,14 @@ fn lines(mut input: impl BufRead, mut each: impl FnMut(&str, &str) -> bool) -> R
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+
+    #[test]
+    fn marks_and_other_encodings_hide_no_name() {
+        let obj = b"\xef\xbb\xbfmtllib br\xfccke.mtl\r\nv 0 0 0\r\n";
+        assert_eq!(library(&obj[..]).unwrap().unwrap(), "brücke.mtl");
+        let mtl = "\u{feff}map_Kd brücke 場.png\r\n";
+        assert_eq!(pictures(mtl.as_bytes()).unwrap(), ["brücke 場.png"]);
+    }
 
     #[test]
     fn names_are_found_with_their_spaces() {

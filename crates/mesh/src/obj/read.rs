@@ -1,5 +1,6 @@
 //! Reading.
 
+use std::borrow::Cow;
 use std::io::{BufRead, Read as _};
 use std::str::SplitAsciiWhitespace;
 
@@ -24,7 +25,7 @@ const SHOWN: usize = 40;
 pub fn read(mut input: impl BufRead) -> Result<Mesh, Error> {
     let mut file = File::default();
     let mut raw = Vec::new();
-    for line in 1.. {
+    for line in 1_u64.. {
         raw.clear();
         let read = (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut raw)? as u64;
         if read == 0 {
@@ -32,7 +33,7 @@ pub fn read(mut input: impl BufRead) -> Result<Mesh, Error> {
         }
         let taken = match read == MAX_LINE_BYTES && raw.last() != Some(&b'\n') {
             true => Err("an endless line".to_owned()),
-            false => file.line(&String::from_utf8_lossy(&raw)),
+            false => file.line(&text(&raw, line == 1)),
         };
         taken.map_err(|found| Error::Line {
             format: FORMAT,
@@ -41,6 +42,18 @@ pub fn read(mut input: impl BufRead) -> Result<Mesh, Error> {
         })?;
     }
     file.mesh()
+}
+
+/// A line as text: UTF-8, or Latin-1 where it is none. Editors put a byte order mark before the first.
+pub(super) fn text(raw: &[u8], is_first: bool) -> Cow<'_, str> {
+    let raw = match is_first {
+        true => raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw),
+        false => raw,
+    };
+    match std::str::from_utf8(raw) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(raw.iter().map(|byte| char::from(*byte)).collect()),
+    }
 }
 
 /// A corner of a face: position, texture coordinates and normal, from 0.

@@ -163,3 +163,14 @@ fn damage_never_panics() {
         let _ = read(&bytes[..]);
     }
 }
+
+#[test]
+fn a_byte_order_mark_costs_no_corner() {
+    let plain = "v 0 0 0\r\nv 1 0 0\r\nv 0 1 0\r\nf 1 2 3\r\n";
+    let marked = [b"\xef\xbb\xbf", plain.as_bytes(), b"# caf\xe9\n"].concat();
+    let [plain, marked] = [plain.as_bytes(), &marked].map(|bytes| read(bytes).unwrap());
+    assert_eq!(
+        (marked.positions(), marked.triangles()),
+        (plain.positions(), plain.triangles())
+    );
+}

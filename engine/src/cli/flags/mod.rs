@@ -2,6 +2,7 @@
 
 mod arguments;
 mod others;
+mod refused;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -10,7 +11,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 pub(super) use arguments::{DeviceFlags, ModelFlags, SettingFlags};
-pub(super) use others::{find_refused, page};
+pub(super) use others::page;
+pub(super) use refused::{RefusedFlag, find_refused};
 use whole::whole;
 
 /// A flag that sets a key.
@@ -60,7 +62,7 @@ const SETTINGS: &[Flag] = &[
     flag(
         &["name", "experiment-name"],
         "run.name",
-        One("NAME", text),
+        One("NAME", name),
         "Run name; the run goes to runs/NAME, or to RUN/NAME with -o",
     ),
     flag(
@@ -102,7 +104,7 @@ const SETTINGS: &[Flag] = &[
     flag(
         &["resolution", "r", "data-factor"],
         "dataset.resolution",
-        One("N", whole::<i32>),
+        One("N", resolution),
         "1, 2, 4, 8, ... 64 are divisors, any other number is a width in pixels (16 or more); -1: at most 1600 pixels wide",
     ),
     flag(
@@ -213,14 +215,14 @@ const SETTINGS: &[Flag] = &[
     )
     .hidden(),
     flag(
-        &["gaussians-per-triangle", "n-gaussians-per-surface-triangle"],
+        &["gaussians-per-triangle", "g", "n-gaussians-per-surface-triangle"],
         "bound.per_triangle",
         One("N", whole::<u32>),
         "Gaussians of a triangle: 1, 3, 4 or 6",
     )
     .hidden(),
     flag(
-        &["refinement-iterations"],
+        &["refinement-iterations", "f"],
         "bound.iterations",
         One("N", whole::<u32>),
         "Steps of a refinement",
@@ -241,7 +243,7 @@ const SETTINGS: &[Flag] = &[
     )
     .hidden(),
     flag(
-        &["surface-level"],
+        &["surface-level", "l"],
         "mesh.level",
         One("DENSITY", number::<f32>),
         "Density of the model at which points lie",
@@ -259,6 +261,27 @@ const SETTINGS: &[Flag] = &[
         "mesh.texture.square",
         One("TEXELS", whole::<u32>),
         "Texels along a square of a mesh's picture",
+    )
+    .hidden(),
+    flag(
+        &["n-vertices-in-mesh", "v", "decimation-target"],
+        "mesh.decimate",
+        One("N", triangles),
+        "Triangles that a mesh keeps",
+    )
+    .hidden(),
+    flag(
+        &["max-points"],
+        "mesh_splatting.max_points",
+        One("N", whole::<u32>),
+        "Most vertices of a model of triangles",
+    )
+    .hidden(),
+    flag(
+        &["optimize-memory"],
+        "memory.storage",
+        Optional("BOOL", storage, "true"),
+        "Keep colours and moments in 16 bits, True or False",
     )
     .hidden(),
     flag(
@@ -342,6 +365,39 @@ pub(super) fn quoted(value: &str) -> String {
 
 fn text(value: &str) -> Result<String, String> {
     Ok(quoted(value))
+}
+
+/// The name of a run, which becomes that of a folder.
+fn name(value: &str) -> Result<String, String> {
+    match value.trim().is_empty() {
+        true => Err("a name is expected; without the flag the run is called after its scene".to_owned()),
+        false => text(value),
+    }
+}
+
+/// A divisor or a width. Factors such as 0.9 are answered: it is what memory guides of other trainers name.
+fn resolution(value: &str) -> Result<String, String> {
+    match value.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor.fract() != 0.0 => Err(
+            "factors such as 0.9 are not taken; 1 to 64 divide the size, and a larger number is the width in pixels: for 0.9 of photos \
+             1600 pixels wide it is 1440"
+                .to_owned(),
+        ),
+        _ => whole::<i32>(value),
+    }
+}
+
+/// Triangles that are left of a mesh.
+fn triangles(value: &str) -> Result<String, String> {
+    Ok(format!("{{ triangles: {} }}", whole::<u32>(value)?))
+}
+
+/// Whether colours are kept in 16 bits.
+fn storage(word: &str) -> Result<String, String> {
+    Ok(match truth(word)?.as_str() {
+        "true" => "half".to_owned(),
+        _ => "exact".to_owned(),
+    })
 }
 
 fn number<T: FromStr + Display>(value: &str) -> Result<String, String> {

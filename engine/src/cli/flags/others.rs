@@ -32,6 +32,10 @@ const EXPOSURE: &str = "`losses: [{ kind: l1 }, { kind: dssim }, { kind: exposur
 const NO_JITTER: &str =
     "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";
+const NO_BATCHES: &str = "a step sees one photo: its gradients go into the model at once and take no memory that waiting for more photos could \
+                          save; `optimizer.lr` has the rates, which lower are as calm as averages of several photos";
+/// Stands for all values that are whole numbers.
+pub(super) const NUMBER: &str = "N";
 const REGULARIZER: &str = "the key is `sugar.regularizer`, with `--recipe sugar`; `--set KEY=VALUE` sets it";
 
 /// Flags of the Mip-Splatting trainer and of the 3DGS trainer under it.
@@ -185,6 +189,17 @@ pub(super) const OTHERS: &[Row] = &[
     Sets("--max_steps 7000"),
     Sets("--test_every 8"),
     Refused(
+        &[
+            "--batch_size",
+            "--batch-size",
+            "--accumulate",
+            "--accumulation_steps",
+            "--gradient_accumulation_steps",
+        ],
+        "--batch_size 4",
+        NO_BATCHES,
+    ),
+    Refused(
         &["--strategy"],
         "--strategy mcmc",
         "recipes choose it: `--recipe mcmc` trains 3DGS-MCMC, `--recipe mip` densifies by gradients; `kiln profiles list` has more",
@@ -197,14 +212,10 @@ pub(super) const MESHES: &[Row] = &[
     Refused(
         &["--resolution_scale", "--resolution-scale"],
         "--resolution_scale 0.9",
-        "`--resolution N` says it all: a divisor, or the width in pixels",
+        "photos are divided by whole numbers, or drawn at any width: `--resolution 1440` is 0.9 of 1600 pixels",
     ),
     Sets("--gpu 0"),
-    Refused(
-        &["--optimize_memory"],
-        "--optimize_memory True",
-        "the key is `memory.storage`: exact, half or compact; `--set KEY=VALUE` sets it",
-    ),
+    Sets("--optimize_memory True"),
     Refused(
         &["--fragmentation"],
         "--fragmentation aggressive",
@@ -220,6 +231,13 @@ pub(super) const MESHES: &[Row] = &[
         &["-c", "--checkpoint_path", "--gs_output_dir"],
         "-c output/garden",
         "`sugar.from` names the trained model that `--recipe sugar` begins with; `--set KEY=VALUE` sets it",
+    ),
+    RefusedWith(
+        &["-i", "--images"],
+        &[NUMBER],
+        "-i 7000",
+        "here it names the folder of photos (`./7000` where that is its name); SuGaR's iteration to start from is `sugar.start`, with \
+         `--recipe sugar`; `--set KEY=VALUE` sets it",
     ),
     Refused(
         &["--iteration_to_load"],
@@ -250,12 +268,7 @@ pub(super) const MESHES: &[Row] = &[
         "it is `normal` of the regularizer `density`: `--set regularizers.1.normal=0.2` sets it in `--recipe sugar`",
     ),
     Sets("--surface_level 0.3"),
-    Refused(&["-l"], "-l 0.3", "`--surface-level N` sets `mesh.level`"),
-    Refused(
-        &["-v", "--n_vertices_in_mesh", "--decimation_target"],
-        "-v 1000000",
-        "the key is `mesh.decimate`: `--set mesh.decimate.triangles=1000000`, for SuGaR counts triangles",
-    ),
+    Sets("-v 1000000"),
     Refused(
         &["-b", "--bboxmin", "-B", "--bboxmax", "--center_bbox"],
         "--bboxmin (-1,-1,-1)",
@@ -285,16 +298,6 @@ pub(super) const MESHES: &[Row] = &[
     Sets("--refinement_iterations 7000"),
     Sets("--refinement_time short"),
     Sets("--normal_consistency_factor 0.1"),
-    Refused(
-        &["-g"],
-        "-g 1",
-        "`--gaussians-per-triangle N` sets `bound.per_triangle`",
-    ),
-    Refused(
-        &["-f"],
-        "-f 15000",
-        "`--refinement-iterations N` sets `bound.iterations`",
-    ),
     Refused(
         &["-t", "--export_uv_textured_mesh"],
         "-t True",
@@ -345,11 +348,7 @@ pub(super) const TRIANGLES: &[Row] = &[
         "--indoor",
         "`--recipe meshsplatting_indoor` has the settings for rooms, `meshsplatting` those for scenes outdoors; the keys are those of `mesh_splatting`",
     ),
-    Refused(
-        &["--max_points"],
-        "--max_points 8000000",
-        "the key is `mesh_splatting.max_points`, of vertices; `--set KEY=VALUE` sets it",
-    ),
+    Sets("--max_points 8000000"),
     Refused(
         &["--add_percentage"],
         "--add_percentage 1.23",
@@ -457,46 +456,6 @@ pub(super) const TRIANGLES: &[Row] = &[
     ),
 ];
 
-/// The first refused flag of a command line, as typed, up to `--`. Only training and planning have such flags; other
-/// commands are free to use the same letters.
-pub(in crate::cli) fn find_refused(args: &[String]) -> Option<(&str, &'static str)> {
-    if !matches!(args.get(1).map(String::as_str), Some("train" | "plan")) {
-        return None;
-    }
-    let args = args.get(2..).unwrap_or_default();
-    args.iter()
-        .enumerate()
-        .take_while(|(_, arg)| *arg != "--")
-        .find_map(|(at, arg)| {
-            let rows = GAUSSIANS.iter().chain(OTHERS).chain(MESHES).chain(TRIANGLES);
-            let mut rows = rows.filter_map(|row| match *row {
-                Refused(flags, _, instead) => Some((flags, &[][..], instead)),
-                RefusedWith(flags, only, _, instead) => Some((flags, only, instead)),
-                Sets(_) | Does(..) => None,
-            });
-            rows.find_map(|(flags, only, instead)| {
-                flags.iter().find_map(|flag| {
-                    let attached = attached(arg, flag)?;
-                    let value = attached.or_else(|| args.get(at + 1).map(String::as_str));
-                    let applies = only.is_empty() || value.is_some_and(|value| only.contains(&value));
-                    applies.then_some((*flag, instead))
-                })
-            })
-        })
-}
-
-/// Whether an argument is this flag, and the value that is attached to it: `--flag=V`, `-fV`.
-fn attached<'a>(arg: &'a str, flag: &str) -> Option<Option<&'a str>> {
-    let rest = arg.strip_prefix(flag)?;
-    if rest.is_empty() {
-        return Some(None);
-    }
-    match rest.strip_prefix('=') {
-        Some(value) => Some(Some(value)),
-        None => (!flag.starts_with("--")).then_some(Some(rest)),
-    }
-}
-
 /// A long training command of the Mip-Splatting trainer, after `train.py`.
 pub(super) const KNOWN_COMMAND: &str = "-s garden -m output/garden -r 4 --eval --iterations 30000 \
      --test_iterations 1000 5000 10000 15000 30000 --save_iterations 5000 10000 15000 20000 30000 \
@@ -551,6 +510,7 @@ fn table(rows: &[Row]) -> String {
     for row in rows {
         let flags: Vec<String> = row.spellings().iter().map(|flag| format!("`{flag}`")).collect();
         let only = match row {
+            RefusedWith(_, [NUMBER], ..) => " with a number".to_owned(),
             RefusedWith(_, only, ..) => format!(" with {}", only.join(", ")),
             _ => String::new(),
         };

@@ -9,7 +9,7 @@ use super::super::Failure;
 use super::super::named::SOG_INDICES;
 use super::run::size;
 use super::{Description, boxed, mib, pretty};
-use crate::export::{FileSummary, PlyError, RenderMode, read_model, summarize_file};
+use crate::export::{FileSummary, ModelFile, PlyError, RenderMode, read_model_file, summarize_file};
 use crate::run::RunError;
 
 /// Folders that levels of detail lie deep at most.
@@ -40,7 +40,7 @@ impl FileDescription {
 
 /// Reads the Gaussians that an index in a folder of SOG images names, of levels of detail the finest.
 fn of_folder(index: &Path) -> Result<FileSummary, PlyError> {
-    let (model, comments) = read_model(index)?;
+    let ModelFile { model, comments, .. } = read_model_file(index)?;
     let mut bounds: Option<[[f32; 3]; 2]> = None;
     for mean in &model.means {
         let [low, high] = bounds.get_or_insert([*mean; 2]);

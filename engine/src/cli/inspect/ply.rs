@@ -29,6 +29,10 @@ pub(super) struct PlyDescription {
     aspect: Spread,
     /// Values that are NaN or infinite, by property.
     not_finite: BTreeMap<String, u64>,
+    /// Gaussians that cannot be drawn, which every command leaves out.
+    left_out: u64,
+    /// What is left out of the file, and read otherwise than as it stands there.
+    notes: Vec<String>,
 }
 
 impl PlyDescription {
@@ -44,6 +48,7 @@ impl PlyDescription {
             scale,
             aspect,
             not_finite,
+            notes,
         } = summarize_ply(path)?;
         Ok(Self {
             path: path.display().to_string(),
@@ -59,6 +64,8 @@ impl PlyDescription {
             scale,
             aspect,
             not_finite,
+            left_out: notes.left_out,
+            notes: notes.lines(),
         })
     }
 }
@@ -99,9 +106,12 @@ impl Description for PlyDescription {
         for (property, n) in &self.not_finite {
             writeln!(
                 out,
-                "warning: {property} is NaN or infinite in {n} of {} Gaussians; `kiln render` refuses such a file",
+                "warning: {property} is NaN or infinite in {n} of {} Gaussians",
                 self.gaussians
             )?;
+        }
+        for note in &self.notes {
+            writeln!(out, "warning: {note}")?;
         }
         Ok(())
     }

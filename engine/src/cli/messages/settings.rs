@@ -34,6 +34,9 @@ fn command_line() {
         typed("kiln man trian"),
         typed("kiln train garden --skip_coarse True"),
         typed("kiln train garden --fragmentation aggressive"),
+        typed("kiln train garden -c output -i 7000 -r density --max_points 4M"),
+        typed("kiln train garden -i 7000"),
+        typed("kiln train garden --resolution 0.9"),
         typed("kiln train garden --set x"),
         typed("kiln train garden --fault x"),
         typed("kiln train garden --fault vcap=3"),
@@ -65,6 +68,10 @@ fn command_line() {
             command: "eval",
             key: "strategy.kind".to_owned(),
             flag: "--set".to_owned(),
+        },
+        UsageError::OfTriangles {
+            key: "mesh_splatting.max_points".to_owned(),
+            flag: "--max-points".to_owned(),
         },
         UsageError::Converted {
             path: path("triangles.ply"),
@@ -118,6 +125,7 @@ fn command_line() {
         [
             Arguments,
             Refused,
+            OfTriangles,
             NotText,
             SetForm,
             Fault,

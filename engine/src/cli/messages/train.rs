@@ -354,16 +354,21 @@ fn models() {
             needed: 5_000_000,
             size: 4_000,
         },
-        PlyError::NotFinite {
-            vertex: 7,
-            property: "opacity".to_owned(),
+        PlyError::NoneSound {
+            count: 7,
+            what: "a position that is not finite",
         },
+        PlyError::Line {
+            line: 61,
+            found: "no value for rot_3".to_owned(),
+        },
+        PlyError::Required("KHR_draco_mesh_compression".to_owned()),
     ];
     let mut examples = wrapped!(PlyError in RunError,
         ply,
         [
             File, Io, Header, Format, NoVertices, List, TooMany, Missing, Points, Delivered, Damaged, RestCount, Truncated,
-            NotFinite
+            NoneSound, Line, Required
         ]
     );
     let stored = vec![

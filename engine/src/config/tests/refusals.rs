@@ -176,6 +176,14 @@ fn refusals_say_what_where_and_what_instead() {
             "`device.select` is an empty text, allowed: a number, a part of a device's name, or its uuid (f.yaml:2)",
         ),
         (
+            "run: {name: ' '}\n",
+            "`run.name` is empty, allowed: null or a name (f.yaml:2)",
+        ),
+        (
+            "run: {output: ''}\n",
+            "`run.output` is empty, allowed: null or a folder (f.yaml:2)",
+        ),
+        (
             "run: {name: 7}\n",
             "`run.name` is 7, expected a text (in quotes if it looks like something else) (f.yaml:2)",
         ),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::super::json::unmarked;
 use super::{MAX_FRAMES, MAX_SIDE_PX, Vec3};
 use crate::math::{Mat3, dot, sub, transpose};
 use crate::scene::Camera;
@@ -83,7 +84,7 @@ impl Moved {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(format!("{}: {e}", file.display())),
         };
-        let moved: Self = serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+        let moved: Self = serde_json::from_str(unmarked(&text)).map_err(|e| format!("{}: {e}", file.display()))?;
         let rotation = moved.transform.map(|[x, y, z, _]| [x, y, z]);
         if !(moved.scale > 0.0 && moved.scale.is_finite() && is_rotation(rotation)) {
             return Err(format!(

@@ -6,7 +6,8 @@ use crate::scene::scratch::Scratch;
 
 fn read(text: &str) -> Result<Vec<(String, Camera)>, String> {
     let scratch = Scratch::new();
-    scratch.write("path.json", text);
+    // as some editors write it
+    scratch.write("path.json", format!("\u{feff}{text}"));
     read_camera_path(&scratch.path().join("path.json")).map_err(|error| error.what)
 }
 

@@ -12,6 +12,7 @@ use kiln_ply::{Element, Format, Header, Scalar};
 
 use super::super::PlyComments;
 use super::Chosen;
+use super::cut::Ends;
 use super::quantize::{smallest_three, unorm};
 use super::stop::File;
 use crate::gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
@@ -21,6 +22,13 @@ use crate::twins::sh::SH_C0;
 pub(super) const CHUNK: usize = 256;
 /// Logarithms of scales beyond this are cut, so that one of them does not spoil a chunk.
 const MOST_LOG_SCALE: f32 = 20.0;
+/// What the file holds of a Gaussian.
+pub(super) const ENDS: Ends = Ends {
+    position: f64::INFINITY,
+    log_scale: [-MOST_LOG_SCALE, MOST_LOG_SCALE],
+    color: f32::INFINITY,
+    harmonic: 4.0,
+};
 
 /// Names of the ranges of a chunk.
 pub(super) const RANGES: [&str; 18] = [

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::super::remove_left_of;
+use super::cut::Cut;
 use super::spz::{self, SpzVersion};
 use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, stop, streamed, tiles};
 use crate::export::{PlyComments, PlyParts, Stop};
@@ -118,6 +119,8 @@ pub struct Delivered {
     pub position_step: Option<[f64; 2]>,
     /// Gaussians of each level, finest first, where the format has levels.
     pub levels: Vec<u64>,
+    /// Gaussians with values beyond what the format holds, of formats that are one file.
+    pub cut: Cut,
 }
 
 impl Delivered {
@@ -141,18 +144,21 @@ pub fn deliver(
 ) -> Result<Delivered, DeliveryError> {
     let mut position_step = None;
     let mut levels = Vec::new();
+    let mut cut = Cut::default();
     let asked = chosen.stop();
     remove_left_of(path);
     match format {
         Format::Ply => stop::write(path, asked, |file| ply::write(file, &chosen, comments))?,
         Format::CompressedPly => {
             morton::sort(&mut chosen);
+            cut = Cut::of(&chosen, compressed_ply::ENDS);
             stop::write(path, asked, |file| compressed_ply::write(file, &chosen, comments))?;
         }
         Format::Spz(version) => {
             morton::sort(&mut chosen);
             let bits = spz::fraction_bits(&chosen);
             position_step = Some(spz::position_step(&chosen, bits));
+            cut = Cut::of(&chosen, spz::ends(bits));
             stop::write(path, asked, |file| spz::write(file, &chosen, version, bits, comments))?;
         }
         Format::Glb => {
@@ -174,6 +180,7 @@ pub fn deliver(
         sh_degree: chosen.sh_degree(),
         position_step,
         levels,
+        cut,
     })
 }
 
@@ -203,6 +210,7 @@ pub fn deliver_levels(
         sh_degree,
         position_step,
         levels,
+        cut: Cut::default(),
     })
 }
 

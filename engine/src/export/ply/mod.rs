@@ -4,16 +4,22 @@
 //! on from it; *fused* folds the filter into opacity and scale, for any 3DGS viewer. Both stream: a model of any size
 //! passes through a buffer of fixed size. Headers carry comments naming what a renderer must know.
 
+mod columns;
 mod comments;
 mod fuse;
+mod notes;
 mod parts;
 mod read;
+mod sound;
 mod summary;
 mod write;
 
 pub use fuse::{Fused, fuse};
+pub use notes::Notes;
 pub use parts::PlyParts;
+pub(in crate::export) use read::read_noted;
 pub use read::{PlyError, read_ply};
+pub(in crate::export) use sound::sift;
 pub use summary::{PlySummary, Spread, summarize_ply};
 pub use write::{PlyFlavor, PlyWriter, write_ply, write_points};
 

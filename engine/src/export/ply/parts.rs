@@ -1,41 +1,73 @@
 //! A PLY file of Gaussians that is read in parts, as often as they are wanted.
 
-use std::io::{Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::read::OpenPly;
-use super::{PlyComments, PlyError};
+use super::sound::{keep_last, some_left};
+use super::{Notes, PlyComments, PlyError};
 use crate::gaussians::Gaussians;
 
-/// A file whose header has been read and whose size holds what it announces.
+/// A binary file whose header has been read and whose size holds what it announces.
 pub struct PlyParts {
     path: PathBuf,
     open: OpenPly,
+    /// For each Gaussian that cannot be drawn, how many before it can; known once the file was looked through.
+    left_out: Vec<u32>,
 }
 
 impl PlyParts {
-    /// Opens a file as [`read_ply`](super::read_ply) does.
+    /// Opens a file as [`read_ply`](super::read_ply) does; text has no parts.
     ///
     /// # Errors
     /// [`PlyError::File`], naming the file and what is wrong.
     pub fn open(path: &Path) -> Result<Self, PlyError> {
-        let open = OpenPly::open(path).map_err(|problem| problem.of(path))?;
+        let open = OpenPly::open(path).and_then(|open| match open.is_binary() {
+            true => Ok(open),
+            false => Err(PlyError::Format("ascii")),
+        });
         Ok(Self {
             path: path.to_owned(),
-            open,
+            open: open.map_err(|problem| problem.of(path))?,
+            left_out: Vec::new(),
         })
     }
 
-    /// Gaussians of the file.
+    /// Looks through the whole file, so that Gaussians that cannot be drawn do not count any more, and says what there is to say of it.
+    ///
+    /// # Errors
+    /// [`PlyError::File`] where none is left, or the file cannot be read.
+    pub fn look_through(&mut self) -> Result<Notes, PlyError> {
+        self.survey().map_err(|problem| problem.of(&self.path))
+    }
+
+    fn survey(&mut self) -> Result<Notes, PlyError> {
+        let (columns, mut notes) = (self.open.columns.clone(), self.open.notes.clone());
+        let mut one = columns.empty_model(1);
+        let mut left_out = Vec::new();
+        self.open.seek(0)?;
+        self.open.rows(|vertex, row| {
+            one.truncate(0);
+            columns.append(row, &mut one);
+            if !keep_last(&mut one, vertex as u64, &mut notes) {
+                left_out.push((vertex - left_out.len()) as u32);
+            }
+        })?;
+        some_left(&notes)?;
+        self.open.at_end(&mut notes)?;
+        self.left_out = left_out;
+        Ok(notes)
+    }
+
+    /// Gaussians of the file, without those that cannot be drawn as soon as they are known.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.open.count
+    pub fn len(&self) -> usize {
+        self.open.count - self.left_out.len()
     }
 
     /// True when it has none.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
@@ -51,12 +83,12 @@ impl PlyParts {
         self.open.comments
     }
 
-    /// Reads the Gaussians numbered `range`, as far as there are so many.
+    /// Reads the Gaussians numbered `range`, as far as there are so many; those that cannot be drawn have no number.
     ///
     /// # Errors
     /// [`PlyError::File`], naming the file and what is wrong.
     pub fn read(&mut self, range: Range<usize>) -> Result<Gaussians, PlyError> {
-        let end = range.end.min(self.open.count);
+        let end = range.end.min(self.len());
         let range = range.start.min(end)..end;
         self.rows(range).map_err(|problem| problem.of(&self.path))
     }
@@ -64,10 +96,23 @@ impl PlyParts {
     fn rows(&mut self, range: Range<usize>) -> Result<Gaussians, PlyError> {
         let columns = self.open.columns.clone();
         let mut model = columns.empty_model(range.len());
-        let at = self.open.first_byte + range.start as u64 * self.open.stride as u64;
-        self.open.reader.seek(SeekFrom::Start(at)).map_err(PlyError::Io)?;
-        self.open
-            .rows_of(range, |vertex, row| columns.take(vertex, row, &mut model))?;
+        let Some(last) = range.end.checked_sub(1).filter(|_| !range.is_empty()) else {
+            return Ok(model);
+        };
+        let first = self.in_file(range.start);
+        self.open.seek(first)?;
+        let rows = first..self.in_file(last) + 1;
+        let mut notes = Notes::default();
+        self.open.rows_of(rows, |vertex, row| {
+            columns.append(row, &mut model);
+            keep_last(&mut model, vertex as u64, &mut notes);
+        })?;
         Ok(model)
+    }
+
+    /// Number in the file of a Gaussian that is left.
+    fn in_file(&self, number: usize) -> usize {
+        let before = self.left_out.partition_point(|kept| *kept as usize <= number);
+        number + before
     }
 }

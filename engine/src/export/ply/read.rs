@@ -1,17 +1,19 @@
 //! Reading Gaussians from PLY files, whoever wrote them.
 //!
-//! Properties are found by name, in any order and of any number type; others are passed over. Missing `f_rest` means
-//! degree 0, a missing filter means 0. The file's size is checked against its header before anything is allocated.
+//! Binary files of either byte order and text. Missing `f_rest` means degree 0, a missing filter means 0. Gaussians that cannot be
+//! drawn are left out, and counted. The file's size is checked against its header before anything is allocated.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek as _};
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use kiln_ply::{Element, Format, Property, Reader};
+use kiln_ply::{Element, Format, Reader, Scalar};
 
-use super::PlyComments;
-use crate::gaussians::{Gaussians, ply_names};
+use super::columns::Columns;
+use super::sound::{keep_last, some_left};
+use super::{Notes, PlyComments};
+use crate::gaussians::Gaussians;
 
 /// Vertices converted at a time.
 const BATCH: usize = 4096;
@@ -38,9 +40,17 @@ pub enum PlyError {
         /// What was found.
         found: String,
     },
-    /// Text or big-endian.
-    #[error("its format is {0:?}, only binary_little_endian 1.0 is read; convert it")]
+    /// Text, or big-endian, where only little-endian is read: compressed PLY.
+    #[error("its format is {0:?}, and only binary_little_endian 1.0 is read of such files; convert it")]
     Format(&'static str),
+    /// A row of text that makes no sense.
+    #[error("line {line}: {found}; correct it, or export the file again")]
+    Line {
+        /// Line number.
+        line: u64,
+        /// What was found.
+        found: String,
+    },
     /// No vertex element.
     #[error("it has no element \"vertex\"; is it a Gaussian splatting file?")]
     NoVertices,
@@ -64,8 +74,15 @@ pub enum PlyError {
     /// A file for viewers that does not go on as it begins.
     #[error("{0}; copy or export it again")]
     Damaged(String),
+    /// A GLB file that cannot be understood without what is not here.
+    #[error(
+        "it requires {0}, of which nothing is known here; export it again without, for example with splat-transform"
+    )]
+    Required(String),
     /// A number of `f_rest` properties that belongs to no degree.
-    #[error("it has {0} f_rest properties; 0, 9, 24 or 45 in sequence are read (degree 0 to 3)")]
+    #[error(
+        "it has {0} f_rest properties, which are not those of a degree; 0, 9, 24 or 45 in sequence are read, of 72 and more those up to degree 3"
+    )]
     RestCount(usize),
     /// The file is shorter than its header says.
     #[error("it is truncated: {needed} bytes announced, {size} there; copy or export it again")]
@@ -75,13 +92,13 @@ pub enum PlyError {
         /// Bytes in the file.
         size: u64,
     },
-    /// A value that is NaN or infinite.
-    #[error("vertex {vertex}: {property} is not finite; export it again")]
-    NotFinite {
-        /// Which vertex, from 0.
-        vertex: usize,
-        /// Which property.
-        property: String,
+    /// Gaussians of which none can be drawn.
+    #[error("none of its {count} Gaussians can be drawn: the first is one with {what}; export it again")]
+    NoneSound {
+        /// How many there are.
+        count: u64,
+        /// What is wrong with the first.
+        what: &'static str,
     },
 }
 
@@ -112,29 +129,52 @@ impl From<kiln_ply::Error> for PlyError {
 /// # Errors
 /// [`PlyError::File`], naming the file and what is wrong.
 pub fn read_ply(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
+    let (model, comments, _) = read_noted(path)?;
+    Ok((model, comments))
+}
+
+/// The same with what was left out or read otherwise.
+pub(in crate::export) fn read_noted(path: &Path) -> Result<(Gaussians, PlyComments, Notes), PlyError> {
     read_file(path).map_err(|problem| problem.of(path))
 }
 
-fn read_file(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
+fn read_file(path: &Path) -> Result<(Gaussians, PlyComments, Notes), PlyError> {
     let mut open = OpenPly::open(path)?;
     let mut model = open.columns.empty_model(open.count);
-    let columns = open.columns.clone();
-    open.rows(|vertex, row| columns.take(vertex, row, &mut model))?;
-    Ok((model, open.comments))
+    let (columns, mut notes) = (open.columns.clone(), std::mem::take(&mut open.notes));
+    open.rows(|vertex, row| {
+        columns.append(row, &mut model);
+        keep_last(&mut model, vertex as u64, &mut notes);
+    })?;
+    some_left(&notes)?;
+    open.at_end(&mut notes)?;
+    Ok((model, open.comments, notes))
+}
+
+/// Where rows come from.
+enum Rows {
+    /// One after the other, of a fixed size; true: highest bytes first.
+    Binary(BufReader<File>, bool),
+    /// Lines, of this element.
+    Text(Box<Reader<BufReader<File>>>, Element),
 }
 
 /// A file whose header has been read and whose size holds what it announces.
 pub(super) struct OpenPly {
-    pub(super) reader: BufReader<File>,
+    rows: Rows,
     pub(super) comments: PlyComments,
     pub(super) columns: Columns,
+    /// What its header gives cause to say.
+    pub(super) notes: Notes,
     /// Gaussians.
     pub(super) count: usize,
-    /// Bytes of a vertex.
-    pub(super) stride: usize,
+    /// As rows are handed out: little-endian.
+    vertex: Element,
     /// Where the first vertex lies in the file.
-    pub(super) first_byte: u64,
+    first_byte: u64,
     needed: u128,
+    /// No element comes behind the Gaussians.
+    is_last: bool,
     /// Bytes of the file.
     pub(super) size: u64,
 }
@@ -149,65 +189,153 @@ impl OpenPly {
         }
         let mut reader = Reader::new(BufReader::with_capacity(1 << 18, file));
         let header = reader.header()?;
-        if header.format != Format::LittleEndian {
-            return Err(PlyError::Format(header.format.name()));
+        let place = header.elements.iter().position(|element| element.name == "vertex");
+        let place = place.ok_or(PlyError::NoVertices)?;
+        let (before, vertex) = (&header.elements[..place], &header.elements[place]);
+        let has_list = |element: &Element| element.properties.iter().any(|property| property.list.is_some());
+        if has_list(vertex) {
+            return Err(PlyError::List(vertex.name.clone()));
         }
-        let vertex = header
-            .fixed("vertex")
-            .map_err(|list| PlyError::List(list.name.clone()))?;
-        let (vertex, before) = vertex.ok_or(PlyError::NoVertices)?;
-        let columns = Columns::find(vertex)?;
+        let is_text = header.format == Format::Ascii;
+        // Rows of text are handed out as rows of doubles.
+        let row = match is_text {
+            true => {
+                let names = vertex.properties.iter().map(|property| property.name.as_str());
+                Element::new("vertex", vertex.count).with(Scalar::F64, names)
+            }
+            false => vertex.clone(),
+        };
+        let mut notes = Notes::default();
+        let columns = Columns::find(&row, vertex, &mut notes)?;
         let too_many = || PlyError::TooMany(vertex.count);
-        let skip = i64::try_from(before).map_err(|_| too_many())?;
-        let data = u128::from(vertex.count) * vertex.stride as u128;
-        let first_byte = reader.offset().checked_add(before).ok_or_else(too_many)?;
-        let needed = u128::from(first_byte) + data;
+        let cut = |needed: u128| PlyError::Truncated { needed, size };
+        let behind = |start: u64, bytes: u64| u128::from(start) + u128::from(bytes);
+        let mut skip = 0;
+        if is_text || before.iter().any(has_list) {
+            for element in before {
+                let passed = reader.pass_over(header.format, element);
+                passed.map_err(|error| match error {
+                    kiln_ply::Error::Truncated { offset, needed } => cut(behind(offset, needed)),
+                    other => of_row(other),
+                })?;
+            }
+        } else {
+            let bytes = before.iter().map(Element::bytes).fold(0, u64::saturating_add);
+            skip = i64::try_from(bytes).map_err(|_| too_many())?;
+        }
+        let first_byte = reader.offset().checked_add(skip.unsigned_abs()).ok_or_else(too_many)?;
+        let least = match is_text {
+            // The last line may do without its end.
+            true => {
+                u128::from(vertex.count) * u128::from(vertex.least_row_bytes(header.format))
+                    - u128::from(vertex.count > 0)
+            }
+            false => u128::from(vertex.count) * vertex.stride as u128,
+        };
+        let needed = u128::from(first_byte) + least;
         if needed > u128::from(size) {
-            return Err(PlyError::Truncated { needed, size });
+            return Err(cut(needed));
         }
         let count = u32::try_from(vertex.count).map_err(|_| too_many())? as usize;
-        let mut reader = reader.into_inner();
-        reader.seek_relative(skip).map_err(PlyError::Io)?;
+        let rows = match is_text {
+            true => Rows::Text(Box::new(reader), vertex.clone()),
+            false => {
+                let mut reader = reader.into_inner();
+                reader.seek_relative(skip).map_err(PlyError::Io)?;
+                Rows::Binary(reader, header.format == Format::BigEndian)
+            }
+        };
         Ok(Self {
-            reader,
+            rows,
             comments: PlyComments::of(&header.comments),
             columns,
+            notes,
             count,
-            stride: vertex.stride,
+            vertex: row,
             first_byte,
             needed,
+            is_last: place + 1 == header.elements.len(),
             size,
         })
     }
 
+    /// True when rows can be read in any order.
+    pub(super) const fn is_binary(&self) -> bool {
+        matches!(self.rows, Rows::Binary(..))
+    }
+
+    /// Puts the reader before a vertex, of a binary file.
+    pub(super) fn seek(&mut self, vertex: usize) -> Result<(), PlyError> {
+        let at = self.first_byte + vertex as u64 * self.vertex.stride as u64;
+        match &mut self.rows {
+            Rows::Binary(reader, _) => reader.seek(SeekFrom::Start(at)).map(drop).map_err(PlyError::Io),
+            Rows::Text(..) => Err(PlyError::Format(Format::Ascii.name())),
+        }
+    }
+
     /// Passes every vertex with its number to `take`.
-    pub(super) fn rows(&mut self, take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>) -> Result<(), PlyError> {
+    pub(super) fn rows(&mut self, take: impl FnMut(usize, &[u8])) -> Result<(), PlyError> {
         self.rows_of(0..self.count, take)
     }
 
     /// Passes the vertices of `range`, at whose first the reader stands, with their numbers to `take`.
-    pub(super) fn rows_of(
-        &mut self,
-        range: Range<usize>,
-        mut take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>,
-    ) -> Result<(), PlyError> {
-        let (needed, size, stride) = (self.needed, self.size, self.stride);
+    pub(super) fn rows_of(&mut self, range: Range<usize>, mut take: impl FnMut(usize, &[u8])) -> Result<(), PlyError> {
+        let (needed, size, stride) = (self.needed, self.size, self.vertex.stride);
+        let (reader, is_big) = match &mut self.rows {
+            Rows::Binary(reader, is_big) => (reader, *is_big),
+            Rows::Text(reader, line) => {
+                let (mut values, mut bytes) = (Vec::new(), Vec::new());
+                for vertex in range {
+                    reader.row(Format::Ascii, line, &mut values).map_err(of_row)?;
+                    bytes.clear();
+                    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+                    take(vertex, &bytes);
+                }
+                return Ok(());
+            }
+        };
         let mut batch = vec![0; stride * BATCH.min(range.len())];
         let mut done = range.start;
         while done < range.end {
             let rows = BATCH.min(range.end - done);
             let bytes = &mut batch[..rows * stride];
-            self.reader.read_exact(bytes).map_err(|e| match e.kind() {
+            reader.read_exact(bytes).map_err(|e| match e.kind() {
                 // the file shrank since its size was read
                 io::ErrorKind::UnexpectedEof => PlyError::Truncated { needed, size },
                 _ => PlyError::Io(e),
             })?;
-            for (offset, row) in bytes.chunks_exact(stride).enumerate() {
-                take(done + offset, row)?;
+            for (offset, row) in bytes.chunks_exact_mut(stride).enumerate() {
+                if is_big {
+                    self.vertex.swap(row);
+                }
+                take(done + offset, row);
             }
             done += rows;
         }
         Ok(())
+    }
+
+    /// Notes bytes behind the last row, which the reader has passed.
+    pub(super) fn at_end(&mut self, notes: &mut Notes) -> Result<(), PlyError> {
+        if !self.is_last {
+            return Ok(());
+        }
+        let bytes = match &mut self.rows {
+            Rows::Binary(..) => u128::from(self.size).saturating_sub(self.needed),
+            Rows::Text(reader, _) => u128::from(reader.text_left().map_err(PlyError::Io)?),
+        };
+        if bytes > 0 {
+            notes.remark(format!("{bytes} bytes follow its last row, and are not read"));
+        }
+        Ok(())
+    }
+}
+
+/// Why a row of text cannot be read.
+fn of_row(error: kiln_ply::Error) -> PlyError {
+    match error {
+        kiln_ply::Error::Line { line, found } => PlyError::Line { line, found },
+        other => other.into(),
     }
 }
 
@@ -222,120 +350,4 @@ fn delivered(file: &mut File) -> io::Result<Option<&'static str>> {
         b"PK\x03\x04" => Some("a SOG file"),
         _ => None,
     })
-}
-
-/// The properties of a Gaussian's attributes.
-#[derive(Clone, Debug)]
-pub(super) struct Columns {
-    pub(super) sh_degree: u32,
-    pub(super) position: [Property; 3],
-    pub(super) sh0: [Property; 3],
-    /// In the engine's order.
-    pub(super) rest: Vec<Property>,
-    pub(super) opacity: [Property; 1],
-    pub(super) scale: [Property; 3],
-    pub(super) rotation: [Property; 4],
-    pub(super) filter: Option<Property>,
-}
-
-impl Columns {
-    fn find(vertex: &Element) -> Result<Self, PlyError> {
-        let column = |name: &str| vertex.property(name).cloned();
-        let fixed = [
-            &ply_names::POSITION[..],
-            &ply_names::SH0,
-            &[ply_names::OPACITY],
-            &ply_names::SCALE,
-            &ply_names::ROTATION,
-        ];
-        let names = fixed.concat();
-        let missing: Vec<&str> = names.into_iter().filter(|name| column(name).is_none()).collect();
-        let has_any = |names: &[&str]| names.iter().any(|name| column(name).is_some());
-        let lacking = || {
-            if has_any(&["packed_position"]) {
-                PlyError::Delivered("a compressed PLY file")
-            } else if has_any(&ply_names::POSITION) && !has_any(&ply_names::SCALE) && !has_any(&ply_names::ROTATION) {
-                PlyError::Points
-            } else {
-                PlyError::Missing(missing.join(", "))
-            }
-        };
-        let is_rest = |property: &&Property| property.name.starts_with(ply_names::SH_REST_PREFIX);
-        let values = vertex.properties.iter().filter(is_rest).count();
-        let sh_degree = ply_names::degree_of_rest_values(values).ok_or(PlyError::RestCount(values))?;
-        let mut rest = vec![None; values];
-        for index in 0..values {
-            let found = column(&format!("{}{index}", ply_names::SH_REST_PREFIX));
-            rest[ply_names::rest_slot(index, values / 3)] = found;
-        }
-        let rest = rest
-            .into_iter()
-            .collect::<Option<_>>()
-            .ok_or(PlyError::RestCount(values))?;
-        Ok(Self {
-            sh_degree,
-            position: columns(ply_names::POSITION, column).ok_or_else(lacking)?,
-            sh0: columns(ply_names::SH0, column).ok_or_else(lacking)?,
-            rest,
-            opacity: columns([ply_names::OPACITY], column).ok_or_else(lacking)?,
-            scale: columns(ply_names::SCALE, column).ok_or_else(lacking)?,
-            rotation: columns(ply_names::ROTATION, column).ok_or_else(lacking)?,
-            filter: column(ply_names::FILTER_3D),
-        })
-    }
-
-    pub(super) fn empty_model(&self, count: usize) -> Gaussians {
-        Gaussians {
-            sh_degree: self.sh_degree,
-            means: Vec::with_capacity(count),
-            quats: Vec::with_capacity(count),
-            log_scales: Vec::with_capacity(count),
-            logit_opacities: Vec::with_capacity(count),
-            sh0: Vec::with_capacity(count),
-            sh_rest: Vec::with_capacity(count * self.rest.len()),
-            filter_3d: Vec::with_capacity(count),
-        }
-    }
-
-    /// Puts vertex number `vertex`, whose bytes are `row`, behind those of `model`.
-    pub(super) fn take(&self, vertex: usize, row: &[u8], model: &mut Gaussians) -> Result<(), PlyError> {
-        self.append(row, model).map_err(|property| PlyError::NotFinite {
-            vertex,
-            property: property.name.clone(),
-        })
-    }
-
-    fn append<'a>(&'a self, row: &[u8], model: &mut Gaussians) -> Result<(), &'a Property> {
-        model.means.push(values(&self.position, row)?);
-        model.sh0.push(values(&self.sh0, row)?);
-        for property in &self.rest {
-            model.sh_rest.push(value(property, row)?);
-        }
-        let [opacity] = values(&self.opacity, row)?;
-        model.logit_opacities.push(opacity);
-        model.log_scales.push(values(&self.scale, row)?);
-        model.quats.push(values(&self.rotation, row)?);
-        let filter = self.filter.as_ref().map_or(Ok(0.0), |filter| value(filter, row));
-        model.filter_3d.push(filter?);
-        Ok(())
-    }
-}
-
-fn columns<const N: usize>(names: [&str; N], find: impl Fn(&str) -> Option<Property>) -> Option<[Property; N]> {
-    let found: Option<Vec<Property>> = names.into_iter().map(find).collect();
-    found?.try_into().ok()
-}
-
-fn values<'a, const N: usize>(properties: &'a [Property; N], row: &[u8]) -> Result<[f32; N], &'a Property> {
-    let mut values = [0.0; N];
-    for (found, property) in values.iter_mut().zip(properties) {
-        *found = value(property, row)?;
-    }
-    Ok(values)
-}
-
-/// A value, or the property when it is not finite.
-fn value<'a>(property: &'a Property, row: &[u8]) -> Result<f32, &'a Property> {
-    let value = property.read(row);
-    if value.is_finite() { Ok(value) } else { Err(property) }
 }

@@ -1,14 +1,14 @@
-//! What a PLY file of Gaussians holds, in figures: also of files that no model can be read from, because of values that
-//! are not finite.
+//! What a PLY file of Gaussians holds, in figures: of those Gaussians that a model of it would have.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kiln_ply::Property;
 use serde::Serialize;
 
-use super::read::{Columns, OpenPly};
-use super::{PlyComments, PlyError};
+use super::read::OpenPly;
+use super::sound::keep_last;
+use super::{Notes, PlyComments, PlyError};
+use crate::gaussians::Gaussians;
 use crate::math::sigmoid;
 
 /// Gaussians whose values quantiles are taken of; of larger models every n-th one counts.
@@ -52,6 +52,8 @@ pub struct PlySummary {
     pub aspect: Spread,
     /// Values that are NaN or infinite, by property; properties without any are left out.
     pub not_finite: BTreeMap<String, u64>,
+    /// What readers leave out, and read otherwise.
+    pub notes: Notes,
 }
 
 /// Looks through a file.
@@ -64,19 +66,24 @@ pub fn summarize_ply(path: &Path) -> Result<PlySummary, PlyError> {
 
 fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
     let mut open = OpenPly::open(path)?;
-    let columns = open.columns.clone();
+    let (columns, mut notes) = (open.columns.clone(), std::mem::take(&mut open.notes));
+    let mut one = columns.empty_model(1);
     let every = open.count.div_ceil(SAMPLE).max(1);
     let mut values = Values::default();
     let mut not_finite = BTreeMap::new();
     open.rows(|vertex, row| {
-        for column in all(&columns) {
+        for column in columns.all() {
             if !column.read(row).is_finite() {
                 *not_finite.entry(column.name.clone()).or_insert(0) += 1;
             }
         }
-        values.add(&columns, row, vertex.is_multiple_of(every));
-        Ok(())
+        one.truncate(0);
+        columns.append(row, &mut one);
+        if keep_last(&mut one, vertex as u64, &mut notes) {
+            values.add(&one, vertex.is_multiple_of(every));
+        }
     })?;
+    open.at_end(&mut notes)?;
     Ok(PlySummary {
         bytes: open.size,
         gaussians: open.count as u64,
@@ -88,28 +95,8 @@ fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
         scale: values.scale.spread(),
         aspect: values.aspect.spread(),
         not_finite,
+        notes,
     })
-}
-
-fn all(columns: &Columns) -> impl Iterator<Item = &Property> {
-    let Columns {
-        position,
-        sh0,
-        rest,
-        opacity,
-        scale,
-        rotation,
-        filter,
-        ..
-    } = columns;
-    position
-        .iter()
-        .chain(sh0)
-        .chain(rest)
-        .chain(opacity)
-        .chain(scale)
-        .chain(rotation)
-        .chain(filter)
 }
 
 #[derive(Default)]
@@ -121,15 +108,19 @@ struct Values {
 }
 
 impl Values {
-    fn add(&mut self, columns: &Columns, row: &[u8], sampled: bool) {
-        for (collected, column) in self.position.iter_mut().zip(&columns.position) {
-            collected.add(column.read(row), sampled);
+    /// Takes the Gaussians of `one`.
+    fn add(&mut self, one: &Gaussians, sampled: bool) {
+        for mean in &one.means {
+            let axes = self.position.iter_mut().zip(mean);
+            axes.for_each(|(collected, value)| collected.add(*value, sampled));
         }
-        let [opacity] = &columns.opacity;
-        self.opacity.add(sigmoid(opacity.read(row)), sampled);
-        let [a, b, c] = columns.scale.each_ref().map(|column| column.read(row));
-        self.scale.add(((a + b + c) / 3.0).exp(), sampled);
-        self.aspect.add((a.max(b).max(c) - a.min(b).min(c)).exp(), sampled);
+        for logit in &one.logit_opacities {
+            self.opacity.add(sigmoid(*logit), sampled);
+        }
+        for [a, b, c] in &one.log_scales {
+            self.scale.add(((a + b + c) / 3.0).exp(), sampled);
+            self.aspect.add((a.max(*b).max(*c) - a.min(*b).min(*c)).exp(), sampled);
+        }
     }
 }
 
@@ -225,11 +216,12 @@ mod tests {
         odd.means[2][2] = f32::INFINITY;
         odd.logit_opacities[3] = f32::NAN;
         write_ply(&path, &odd, PlyFlavor::Raw, PlyComments::default()).unwrap();
-        assert!(read_ply(&path).is_err());
+        assert_eq!(read_ply(&path).unwrap().0.len(), 1);
         let found = summarize_ply(&path).unwrap();
         let counts: Vec<_> = found.not_finite.iter().map(|(name, n)| (name.as_str(), *n)).collect();
         assert_eq!(counts, [("opacity", 1), ("z", 2)]);
-        assert_eq!(found.position[2].greatest, 2.0);
+        assert_eq!((found.gaussians, found.notes.left_out), (4, 3));
+        assert_eq!((found.position[2].greatest, found.position[0].greatest), (2.0, 0.0));
         assert!(summarize_ply(&scratch.path().join("none.ply")).is_err());
         write_ply(&path, &model(0), PlyFlavor::Raw, PlyComments::default()).unwrap();
         assert_eq!(summarize_ply(&path).unwrap().opacity, Spread::default());

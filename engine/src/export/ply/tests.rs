@@ -188,7 +188,7 @@ fn lying_and_foreign_headers_are_errors() {
         &altered("element vertex 2", "element vortex 2"),
         "no element \"vertex\"",
     );
-    fails(&altered("binary_little_endian", "ascii"), "\"ascii\"");
+    fails(&altered("binary_little_endian", "ascii"), "for x; correct it");
     fails(&altered("format binary_little_endian 1.0\n", ""), "no format line");
     fails(
         &altered("property float rot_2", "property float rot_9"),
@@ -218,12 +218,182 @@ fn lying_and_foreign_headers_are_errors() {
 }
 
 #[test]
-fn values_that_are_not_finite_name_vertex_and_property() {
-    let mut bad = model(6, 1, 0.0);
+fn gaussians_that_cannot_be_drawn_are_left_out_of_files_and_of_parts() {
+    let folder = Scratch::new();
+    let whole = model(9000, 1, 0.0);
+    let mut bad = whole.clone();
     bad.sh_rest[9 * 4 + 3] = f32::NAN;
-    fails(&bytes(&bad, PlyFlavor::Raw), "vertex 4: f_rest_1 is not finite");
-    bad.means[2][2] = f32::INFINITY;
-    fails(&bytes(&bad, PlyFlavor::Raw), "vertex 2: z");
+    bad.means[5][2] = f32::INFINITY;
+    bad.quats[8000] = [0.0; 4];
+    let places: Vec<usize> = (0..9000).filter(|at| ![4, 5, 8000].contains(at)).collect();
+    let path = folder.write("model.ply", bytes(&bad, PlyFlavor::Raw));
+    assert_eq!(read_ply(&path).unwrap().0, whole.taken(&places));
+    let mut parts = PlyParts::open(&path).unwrap();
+    let notes = parts.look_through().unwrap();
+    assert_eq!((parts.len(), notes.left_out, notes.of), (8997, 3, 9000));
+    assert_eq!(
+        notes.lines(),
+        [
+            "3 of 9000 Gaussians are left out, which cannot be drawn: the first is number 4, with a colour that is not finite"
+        ]
+    );
+    for range in [0..3, 3..4, 4..5, 3..8, 7990..8005, 8996..9999, 20..20, 0..8997] {
+        let expected = whole.taken(&places[range.start..range.end.min(8997)]);
+        assert_eq!(parts.read(range.clone()).unwrap(), expected, "{range:?}");
+    }
+    bad.means.fill([f32::NAN; 3]);
+    let bad = bytes(&bad, PlyFlavor::Raw);
+    fails(&bad, "none of its 9000 Gaussians can be drawn");
+    assert!(
+        PlyParts::open(&folder.write("model.ply", bad))
+            .unwrap()
+            .look_through()
+            .is_err()
+    );
+}
+
+/// A model as PLY with properties of these types and names, in every format; the reader's remarks on it, which are the same.
+fn in_every_format(properties: &[(&str, &str)], rows: &[Vec<f64>]) -> (Gaussians, Vec<String>) {
+    let folder = Scratch::new();
+    let list: String = properties
+        .iter()
+        .map(|(kind, name)| format!("property {kind} {name}\n"))
+        .collect();
+    let mut read = ["ascii", "binary_little_endian", "binary_big_endian"].map(|format| {
+        let mut file = format!(
+            "ply\nformat {format} 1.0\nelement camera 2\nproperty list uchar float k\nelement vertex {}\n{list}end_header\n",
+            rows.len()
+        )
+        .into_bytes();
+        if format == "ascii" {
+            file.splice(0..0, *b"\xef\xbb\xbf");
+            file.extend(b"1 5\n2 6 7\n");
+            for row in rows {
+                let words: Vec<String> = row.iter().map(f64::to_string).collect();
+                file.extend(format!("\r\n{}\r\n", words.join(" ")).bytes());
+            }
+        } else {
+            let mut put = |kind: &str, value: f64| {
+                let mut number = match kind {
+                    "uchar" => vec![value as u8],
+                    "double" => value.to_le_bytes().to_vec(),
+                    _ => (value as f32).to_le_bytes().to_vec(),
+                };
+                if format == "binary_big_endian" {
+                    number.reverse();
+                }
+                file.extend(number);
+            };
+            for list in [&[5.0][..], &[6.0, 7.0]] {
+                put("uchar", list.len() as f64);
+                list.iter().for_each(|value| put("float", *value));
+            }
+            for row in rows {
+                properties.iter().zip(row).for_each(|((kind, _), value)| put(kind, *value));
+            }
+        }
+        let (model, _, notes) = read_noted(&folder.write("model.ply", file)).unwrap();
+        (model, notes.lines())
+    });
+    assert!(read[0] == read[1] && read[1] == read[2], "{read:?}");
+    std::mem::take(&mut read[0])
+}
+
+const NAMES: &str = "x y z f_dc_0 f_dc_1 f_dc_2 opacity scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3";
+
+#[test]
+fn text_and_both_byte_orders_hold_the_same_model() {
+    let properties: Vec<(&str, &str)> = NAMES
+        .split(' ')
+        .map(|name| (if name == "x" { "double" } else { "float" }, name))
+        .collect();
+    let row = |first: f64| (0..14).map(|i| first + f64::from(i) / 4.0).collect::<Vec<f64>>();
+    let (model, said) = in_every_format(&properties, &[row(0.5), row(-2.0), row(1.0)]);
+    assert_eq!((model.len(), said), (3, Vec::new()));
+    assert_eq!(model.means[1], [-2.0, -1.75, -1.5]);
+    assert_eq!(
+        (model.logit_opacities[0], model.quats[0]),
+        (2.0, [3.0, 3.25, 3.5, 3.75])
+    );
+}
+
+#[test]
+fn what_other_writers_have_is_converted_and_said() {
+    let named = |names: String| -> Vec<(&'static str, String)> {
+        let kinds = |name: &str| {
+            if ["red", "green", "blue"].contains(&name) {
+                "uchar"
+            } else {
+                "float"
+            }
+        };
+        names.split(' ').map(|name| (kinds(name), name.to_owned())).collect()
+    };
+    let read = |names: String| {
+        let names = named(names);
+        let properties: Vec<(&str, &str)> = names.iter().map(|(kind, name)| (*kind, name.as_str())).collect();
+        // each value is its place
+        let row: Vec<f64> = (0..properties.len()).map(|place| place as f64).collect();
+        in_every_format(&properties, &[row])
+    };
+    // 2D Gaussian Splatting
+    let (flat, said) = read(NAMES.replace(" scale_2", ""));
+    let [a, b, c] = flat.log_scales[0];
+    assert!((a, b) == (7.0, 8.0) && (c - 7.0).exp() < 1.01e-3 && (c - 7.0).exp() > 0.99e-3);
+    assert!(said[0].contains("2D Gaussian Splatting") && said.len() == 1, "{said:?}");
+    // colours without harmonics
+    let (rgb, said) = read(NAMES.replace("f_dc_0 f_dc_1 f_dc_2", "red green blue"));
+    let back = rgb.sh0[0].map(|dc| (f64::from(dc) * crate::gaussians::init::SH_C0 + 0.5) * 255.0);
+    assert!(
+        back.iter().zip([3.0, 4.0, 5.0]).all(|(a, b)| (a - b).abs() < 1e-4),
+        "{back:?}"
+    );
+    assert!(said[0].contains("red, green and blue, 0 to 255"), "{said:?}");
+    // degree 4: 24 coefficients a channel in the file, of which 15 are kept
+    let rest: Vec<String> = (0..72).map(|i| format!("f_rest_{i}")).collect();
+    let (fourth, said) = read(format!("{NAMES} {}", rest.join(" ")));
+    assert_eq!((fourth.sh_degree, fourth.sh_rest.len()), (3, 45));
+    assert_eq!(fourth.sh_rest[..4], [14.0, 38.0, 62.0, 15.0]);
+    assert_eq!(fourth.sh_rest[44], 14.0 + 48.0 + 14.0);
+    assert!(said[0].contains("of degree 4") && said.len() == 1, "{said:?}");
+    // names that nobody knows
+    let (plain, said) = read(format!("{NAMES} sh_0 sh_1 sh_2 nx ny nz red"));
+    assert_eq!(plain.sh_degree, 0);
+    assert_eq!(said, ["its properties sh_0, sh_1, sh_2 are not known, and not read"]);
+}
+
+#[test]
+fn opacities_of_0_and_1_and_bytes_behind_the_end_are_said() {
+    let folder = Scratch::new();
+    let mut odd = model(3, 0, 0.0);
+    odd.logit_opacities = vec![f32::INFINITY, 0.0, f32::NEG_INFINITY];
+    let mut file = bytes(&odd, PlyFlavor::Fused);
+    file.extend([0; 7]);
+    let (read, _, notes) = read_noted(&folder.write("model.ply", file)).unwrap();
+    assert_eq!(read.len(), 3);
+    assert!(read.logit_opacities.iter().all(|logit| logit.is_finite()) && read.logit_opacities[0] > 17.0);
+    let said = notes.lines();
+    assert!(
+        said[0].starts_with("7 bytes follow") && said[1].starts_with("2 opacities"),
+        "{said:?}"
+    );
+    let text = "ply\nformat ascii 1.0\nelement vertex 1\n";
+    let properties: String = NAMES
+        .split(' ')
+        .map(|name| format!("property float {name}\n"))
+        .collect();
+    let file = format!("{text}{properties}end_header\n0 0 0 1 1 1 inf 1 1 1 1 0 0 0\n\nmore");
+    let (_, _, notes) = read_noted(&folder.write("model.ply", file)).unwrap();
+    assert!(notes.lines()[0].starts_with("4 bytes follow") && notes.ends == 1);
+    for (row, what) in [
+        ("0.5 0 0 1 1 1 1 1 1 1 1 0 0\n", "line 19: no value for rot_3"),
+        ("0 0 0 1 1 1 1,5 1 1 1 1 0 0 0\n", "line 19: \"1,5\" for opacity"),
+        ("0 0 0 1 1 1 -nan(ind) 1 1 1 1 0 0 0\n", "none of its 1 Gaussians"),
+    ] {
+        fails(format!("{text}{properties}end_header\n{row}").as_bytes(), what);
+    }
+    let more = format!("{text}{properties}end_header\n0 0 0\n").replace("vertex 1", "vertex 4000000000");
+    fails(more.as_bytes(), "truncated");
 }
 
 #[test]

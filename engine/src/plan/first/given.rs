@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use crate::config::{MostGaussians, Profile};
-use crate::export::{Chosen, fuse, read_model};
+use crate::export::{Chosen, ModelFile, fuse, read_model_file};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init::InitError;
 use crate::gaussians::layout::sh_coefficients;
 use crate::plan::PlanError;
 use crate::plugins::Subset;
 
-/// Reads the model in `path` with all its parameters, in the degree of `profile`, and how many Gaussians the file has: of more than
+/// Reads the model in `path` with all its parameters, in the degree of `profile`, how many Gaussians the file has, and what there is
+/// to say of it: of more than
 /// `memory.max_gaussians` it takes those that contribute most, as `kiln export --max-splats` does.
 ///
 /// Where the run has a 3D filter, that of the file is dropped, because one is computed before the first step; where it has none it
@@ -18,8 +19,8 @@ use crate::plugins::Subset;
 ///
 /// # Errors
 /// [`PlanError::Ply`] when the file holds no model, [`PlanError::Init`] when it has no Gaussian.
-pub(super) fn read(path: &Path, profile: &Profile) -> Result<(Gaussians, usize), PlanError> {
-    let (mut model, _) = read_model(path)?;
+pub(super) fn read(path: &Path, profile: &Profile) -> Result<(Gaussians, usize, Vec<String>), PlanError> {
+    let ModelFile { mut model, notes, .. } = read_model_file(path)?;
     let offered = model.len();
     if offered == 0 {
         return Err(InitError::NoGaussians.into());
@@ -35,11 +36,6 @@ pub(super) fn read(path: &Path, profile: &Profile) -> Result<(Gaussians, usize),
         let places: Vec<usize> = chosen.numbers().iter().map(|&number| number as usize).collect();
         model = model.taken(&places);
     }
-    for quat in &mut model.quats {
-        if quat.iter().all(|value| *value == 0.0) {
-            *quat = [1.0, 0.0, 0.0, 0.0];
-        }
-    }
     if !profile.has_filter_3d() {
         let shapes = model.log_scales.iter_mut().zip(&mut model.logit_opacities);
         for ((log_scales, logit), filter) in shapes.zip(&model.filter_3d) {
@@ -48,7 +44,7 @@ pub(super) fn read(path: &Path, profile: &Profile) -> Result<(Gaussians, usize),
         }
     }
     model.filter_3d.fill(0.0);
-    Ok((of_degree(model, profile.model.sh_degree), offered))
+    Ok((of_degree(model, profile.model.sh_degree), offered, notes.lines()))
 }
 
 /// The same model with room for coefficients up to `degree`.

@@ -122,6 +122,13 @@ mod tests {
     use crate::scene::scratch::Scratch;
 
     #[test]
+    fn byte_order_marks_are_passed_over() {
+        let folder = Scratch::new();
+        let file = folder.write("a.json", "\u{feff}{\"a\": 1}");
+        assert_eq!(read::<serde_json::Value>(&file, "x").unwrap()["a"], 1);
+    }
+
+    #[test]
     fn huge_and_deep_files_are_refused() {
         let folder = Scratch::new();
         let file = folder.write("transforms.json", "");

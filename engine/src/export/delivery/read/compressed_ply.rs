@@ -53,8 +53,8 @@ pub(super) fn read(file: impl BufRead + Seek) -> Result<Option<(Gaussians, PlyCo
         let first = header.elements.iter().position(|other| other.name == element.name) == Some(at);
         match element.name.as_str() {
             _ if !first => rows(&mut file, element, |_, _| Ok(()))?,
-            "chunk" => rows(&mut file, element, |at, row| {
-                ranges.push(columns.of(at, row)?);
+            "chunk" => rows(&mut file, element, |_, row| {
+                ranges.push(columns.of(row));
                 Ok(())
             })?,
             "vertex" => rows(&mut file, element, |at, row| {
@@ -151,27 +151,21 @@ impl Ranges {
         })
     }
 
-    fn of(&self, chunk: usize, row: &[u8]) -> Result<Spans, PlyError> {
-        let three = |properties: &[Property]| -> Result<[f64; 3], PlyError> {
-            let mut values = [0.0_f64; 3];
-            for (value, property) in values.iter_mut().zip(properties) {
-                *value = property.read(row).into();
-                if !value.is_finite() {
-                    let property = format!("{} of its chunk {chunk}", property.name);
-                    return Err(PlyError::NotFinite {
-                        vertex: chunk * CHUNK,
-                        property,
-                    });
-                }
-            }
-            Ok(values)
+    /// Ranges that are not finite give Gaussians that cannot be drawn.
+    fn of(&self, row: &[u8]) -> Spans {
+        let three = |properties: &[Property]| -> [f64; 3] {
+            std::array::from_fn(|axis| {
+                properties
+                    .get(axis)
+                    .map_or(f64::NAN, |property| property.read(row).into())
+            })
         };
         let [low, high, low_scale, high_scale] = [0, 3, 6, 9].map(|first| three(&self.geometry[first..first + 3]));
         let colours = match &self.colours {
-            Some(colours) => [three(&colours[..3])?, three(&colours[3..])?],
+            Some(colours) => [three(&colours[..3]), three(&colours[3..])],
             None => [[0.0; 3], [1.0; 3]],
         };
-        Ok([[low?, high?], [low_scale?, high_scale?], colours])
+        [[low, high], [low_scale, high_scale], colours]
     }
 }
 

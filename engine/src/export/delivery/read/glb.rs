@@ -9,13 +9,15 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use serde_json::Value;
 
-use super::super::super::{PlyComments, PlyError, RenderMode};
+use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
 use super::super::axes;
 use super::super::glb::{BINARY_CHUNK, EXTENSION, FLOAT, JSON_CHUNK, MAX_JSON_BYTES, SPZ_EXTENSION, UNSIGNED_BYTE};
 use super::spz;
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
 
+/// Extensions that a file may require.
+const KNOWN: [&str; 2] = [EXTENSION, SPZ_EXTENSION];
 /// Highest degree that is read.
 const MOST_DEGREE: u32 = 3;
 const BYTE: u32 = 5120;
@@ -32,10 +34,17 @@ pub(super) fn check(file: impl Read + Seek) -> Result<(), PlyError> {
 }
 
 /// Reads a model.
-pub(super) fn read(file: impl Read + Seek) -> Result<(Gaussians, PlyComments), PlyError> {
+pub(super) fn read(file: impl Read + Seek, notes: &mut Notes) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut glb = Glb::open(file)?;
     let document = std::mem::take(&mut glb.document);
     let extension = |primitive: &Value| primitive["extensions"].get(EXTENSION).cloned();
+    let required = list(&document["extensionsRequired"]).iter().filter_map(Value::as_str);
+    let unknown: Vec<&str> = required.filter(|name| !KNOWN.contains(name)).collect();
+    if !unknown.is_empty() {
+        return Err(PlyError::Required(
+            unknown.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", "),
+        ));
+    }
     let splats: Vec<(&Value, usize)> = list(&document["meshes"])
         .iter()
         .enumerate()
@@ -85,14 +94,19 @@ pub(super) fn read(file: impl Read + Seek) -> Result<(Gaussians, PlyComments), P
     for (primitive, _) in &splats {
         let packed = &primitive["extensions"][EXTENSION]["extensions"][SPZ_EXTENSION];
         if packed.is_null() {
-            parts.push(glb.part(&document, &primitive["attributes"])?);
+            parts.push(glb.part(&document, &primitive["attributes"], notes)?);
         } else {
-            let (part, said) = glb.packed(&document, packed)?;
+            let (part, said) = glb.packed(&document, packed, notes)?;
             comments.render_mode = comments.render_mode.or(said.render_mode);
             parts.push(part);
         }
     }
     Ok((joined(parts), comments))
+}
+
+/// A name as it may be shown: a file from elsewhere must not write to terminals.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
 /// The list that a value is; empty where it is none.
@@ -170,7 +184,12 @@ impl<F: Read + Seek> Glb<F> {
     }
 
     /// The Gaussians of a primitive in SPZ, and what that says of how they are drawn.
-    fn packed(&mut self, document: &Value, extension: &Value) -> Result<(Gaussians, PlyComments), PlyError> {
+    fn packed(
+        &mut self,
+        document: &Value,
+        extension: &Value,
+        notes: &mut Notes,
+    ) -> Result<(Gaussians, PlyComments), PlyError> {
         let number = extension["bufferView"].as_u64().and_then(|at| usize::try_from(at).ok());
         let view = number.and_then(|at| document["bufferViews"].get(at));
         let view = view.ok_or_else(|| damaged("its SPZ is missing"))?;
@@ -180,13 +199,17 @@ impl<F: Read + Seek> Glb<F> {
             return Err(damaged("its SPZ leads out of the file"));
         }
         self.file.seek(SeekFrom::Start(start + first)).map_err(PlyError::Io)?;
-        spz::read_gzip(BufReader::new(self.file.by_ref().take(length)))
+        spz::read_gzip(BufReader::new(self.file.by_ref().take(length)), notes)
     }
 
     /// The Gaussians of a primitive.
-    fn part(&mut self, document: &Value, attributes: &Value) -> Result<Gaussians, PlyError> {
+    fn part(&mut self, document: &Value, attributes: &Value, notes: &mut Notes) -> Result<Gaussians, PlyError> {
         let mut read = |name: &str| self.attribute(document, attributes, name);
         let own = |name: &str| format!("{EXTENSION}:{name}");
+        let above = format!("SH_DEGREE_{}_COEF_0", MOST_DEGREE + 1);
+        if attributes.get(own(&above)).is_some() {
+            notes.remark(format!("its harmonics above degree {MOST_DEGREE} are left out"));
+        }
         let means = three(&read("POSITION")?);
         let count = means.len();
         let quats = read(&own("ROTATION"))?;
@@ -216,10 +239,12 @@ impl<F: Read + Seek> Glb<F> {
         if counts.iter().any(|found| *found != count) {
             return Err(uneven());
         }
-        if let Some(at) = scales.iter().position(|scale| scale.iter().any(|value| *value < 0.0)) {
-            return Err(damaged(format!(
-                "the scale of its Gaussian {at} is below 0, a logarithm as drafts of the extension had it"
-            )));
+        let below = |scale: &&[f32; 3]| scale.iter().any(|value| *value < 0.0);
+        // A few are damage, and Gaussians that cannot be drawn; most are another meaning.
+        if 2 * scales.iter().filter(below).count() > count {
+            return Err(damaged(
+                "the scales of most of its Gaussians are below 0, logarithms as drafts of the extension had them",
+            ));
         }
         let quats = quats.as_chunks::<4>().0.iter();
         Ok(Gaussians {
@@ -227,10 +252,7 @@ impl<F: Read + Seek> Glb<F> {
             means: means.into_iter().map(axes::point).collect(),
             // the turn is its own inverse
             quats: quats.map(|[x, y, z, w]| [*w, *x, -y, -z]).collect(),
-            log_scales: scales
-                .iter()
-                .map(|scale| scale.map(|value| value.max(f32::MIN_POSITIVE).ln()))
-                .collect(),
+            log_scales: scales.iter().map(|scale| scale.map(log)).collect(),
             logit_opacities: opacities.iter().map(|share| logit(*share)).collect(),
             sh0,
             sh_rest,
@@ -238,13 +260,16 @@ impl<F: Read + Seek> Glb<F> {
         })
     }
 
-    /// All values of an attribute, which must be finite.
+    /// All values of an attribute, whatever they are.
     fn attribute(&mut self, document: &Value, attributes: &Value, name: &str) -> Result<Vec<f32>, PlyError> {
         let wrong = |what: &str| damaged(format!("its attribute {name} {what}"));
         let entry = |list: &str, index: &Value| -> Option<Value> {
             document[list].get(usize::try_from(index.as_u64()?).ok()?).cloned()
         };
         let accessor = entry("accessors", &attributes[name]).ok_or_else(|| wrong("is missing"))?;
+        if !accessor["sparse"].is_null() {
+            return Err(wrong("is sparse, which is not read"));
+        }
         let view = entry("bufferViews", &accessor["bufferView"]).ok_or_else(|| wrong("has no numbers"))?;
         let kind = accessor["componentType"]
             .as_u64()
@@ -306,13 +331,6 @@ impl<F: Read + Seek> Glb<F> {
             }
             done += rows;
         }
-        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
-            let property = name.rsplit(':').next().unwrap_or(name).to_owned();
-            return Err(PlyError::NotFinite {
-                vertex: at / items as usize,
-                property,
-            });
-        }
         Ok(values)
     }
 }
@@ -359,11 +377,20 @@ impl Component {
     }
 }
 
+/// The logarithm of a scale; of 0 the smallest there is, of what is no scale none.
+fn log(scale: f32) -> f32 {
+    match scale {
+        0.0..=f32::MIN_POSITIVE => f32::MIN_POSITIVE.ln(),
+        scale => scale.ln(),
+    }
+}
+
 fn three(values: &[f32]) -> Vec<[f32; 3]> {
     values.as_chunks::<3>().0.to_vec()
 }
 
 fn logit(share: f32) -> f32 {
+    // NaN stays what it is.
     let share = f64::from(share).clamp(OPACITIES[0], OPACITIES[1]);
     (share / (1.0 - share)).ln() as f32
 }

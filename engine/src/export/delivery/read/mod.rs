@@ -12,27 +12,58 @@ use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _};
 use std::path::Path;
 
-use super::super::{PlyComments, PlyError, read_ply};
+use super::super::ply::{Notes, read_noted, sift};
+use super::super::{PlyComments, PlyError};
 use crate::gaussians::Gaussians;
 
-/// Reads a model and what the file says of how it is drawn.
+/// A model as a reader has it.
+#[derive(Clone, Debug)]
+pub struct ModelFile {
+    /// Gaussians that can be drawn.
+    pub model: Gaussians,
+    /// What the file says of how they are drawn.
+    pub comments: PlyComments,
+    /// What was left out, and read otherwise than as it stands in the file.
+    pub notes: Notes,
+}
+
+/// Reads a model, what the file says of how it is drawn, and what there is to say of it. Gaussians that cannot be drawn are left
+/// out and counted, whatever the format.
+///
+/// # Errors
+/// [`PlyError::File`], naming the file and what is wrong.
+pub fn read_model_file(path: &Path) -> Result<ModelFile, PlyError> {
+    let (file, start) = open(path)?;
+    let mut notes = Notes::default();
+    let read = match &start[..] {
+        b"glTF" => glb::read(file, &mut notes),
+        b"NGSP" => spz::read_frames(file, &mut notes),
+        [0x1f, 0x8b, ..] => spz::read_gzip(file, &mut notes),
+        b"PK\x03\x04" => sog::read(file),
+        [b'{', ..] | [0xef, 0xbb, 0xbf, b'{'] => sog::read_folder(file, path),
+        _ => match compressed_ply::read(file).map_err(|problem| problem.of(path))? {
+            Some(read) => Ok(read),
+            None => {
+                let (model, comments, notes) = read_noted(path)?;
+                return Ok(ModelFile { model, comments, notes });
+            }
+        },
+    };
+    let sifted = read.and_then(|(mut model, comments)| {
+        sift(&mut model, &mut notes)?;
+        Ok((model, comments))
+    });
+    let (model, comments) = sifted.map_err(|problem| problem.of(path))?;
+    Ok(ModelFile { model, comments, notes })
+}
+
+/// [`read_model_file`] without what there is to say.
 ///
 /// # Errors
 /// [`PlyError::File`], naming the file and what is wrong.
 pub fn read_model(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
-    let named = |problem: PlyError| problem.of(path);
-    let (file, start) = open(path)?;
-    match &start[..] {
-        b"glTF" => glb::read(file).map_err(named),
-        b"NGSP" => spz::read_frames(file).map_err(named),
-        [0x1f, 0x8b, ..] => spz::read_gzip(file).map_err(named),
-        b"PK\x03\x04" => sog::read(file).map_err(named),
-        [b'{', ..] => sog::read_folder(file, path).map_err(named),
-        _ => match compressed_ply::read(file).map_err(named)? {
-            Some(model) => Ok(model),
-            None => read_ply(path),
-        },
-    }
+    let ModelFile { model, comments, .. } = read_model_file(path)?;
+    Ok((model, comments))
 }
 
 /// Looks at the beginning of a model or a mesh, and at the directory of an archive: is it what it says? What follows is not read.

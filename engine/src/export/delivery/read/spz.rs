@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-use super::super::super::{PlyComments, PlyError, RenderMode};
+use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
 use super::super::axes;
 use super::{logit, with_largest};
 use crate::gaussians::Gaussians;
@@ -16,6 +16,8 @@ const ANTIALIASED: u8 = 1;
 const COLOUR_SCALE: f64 = 0.15;
 /// Highest degree that files have; what is above the engine's is passed over.
 const MOST_DEGREE: u8 = 4;
+/// The engine's.
+const KEPT_DEGREE: u32 = 3;
 /// Most Gaussians that are read.
 const MOST_GAUSSIANS: u32 = 1 << 28;
 /// Most binary digits after the point of a position.
@@ -45,7 +47,7 @@ pub(super) fn check(mut file: impl BufRead) -> Result<(), PlyError> {
 }
 
 /// Reads a file that is one gzip stream, versions 2 and 3.
-pub(super) fn read_gzip(file: impl BufRead) -> Result<(Gaussians, PlyComments), PlyError> {
+pub(super) fn read_gzip(file: impl BufRead, notes: &mut Notes) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut stream = GzDecoder::new(file);
     let header = Header::read(&mut stream, 2..=3)?;
     let sizes = header.sizes();
@@ -55,11 +57,12 @@ pub(super) fn read_gzip(file: impl BufRead) -> Result<(Gaussians, PlyComments), 
     }
     // to the end, where the checksum of all that came before stands
     std::io::copy(&mut stream, &mut std::io::sink()).map_err(|e| damaged(&e.to_string()))?;
+    header.note(notes);
     Ok(header.model(&parts))
 }
 
 /// Reads a file of version 4: a zstd frame for each attribute.
-pub(super) fn read_frames(mut file: impl BufRead) -> Result<(Gaussians, PlyComments), PlyError> {
+pub(super) fn read_frames(mut file: impl BufRead, notes: &mut Notes) -> Result<(Gaussians, PlyComments), PlyError> {
     let header = Header::read(&mut file, 4..=4)?;
     let mut table = [0; 4];
     file.read_exact(&mut table).map_err(|e| damaged(&e.to_string()))?;
@@ -84,6 +87,7 @@ pub(super) fn read_frames(mut file: impl BufRead) -> Result<(Gaussians, PlyComme
         *part = exactly(&mut frame, size)?;
         std::io::copy(&mut packed, &mut std::io::sink()).map_err(|e| damaged(&e.to_string()))?;
     }
+    header.note(notes);
     Ok(header.model(&parts))
 }
 
@@ -137,6 +141,16 @@ impl Header {
         })
     }
 
+    /// Notes what of the file is not read.
+    fn note(&self, notes: &mut Notes) {
+        if u32::from(self.degree) > KEPT_DEGREE {
+            let degree = self.degree;
+            notes.remark(format!(
+                "its harmonics are of degree {degree}; those above degree {KEPT_DEGREE} are left out"
+            ));
+        }
+    }
+
     /// Coefficients above degree 0 in the file.
     fn file_coefficients(&self) -> usize {
         sh_coefficients(self.degree.into()) - 1
@@ -178,7 +192,7 @@ impl Header {
                 .map(|bytes| rotation(u32::from_le_bytes(*bytes)))
                 .collect(),
         };
-        let sh_degree = u32::from(self.degree).min(3);
+        let sh_degree = u32::from(self.degree).min(KEPT_DEGREE);
         let kept = sh_coefficients(sh_degree) - 1;
         let of_one = (3 * self.file_coefficients()).max(1);
         let rest = harmonics.chunks_exact(of_one).flat_map(|values| {

@@ -14,6 +14,7 @@ use flate2::{Compression, write::GzEncoder};
 use kiln_sog::Splats;
 
 use super::super::{PlyComments, RenderMode};
+use super::cut::Ends;
 use super::quantize::bounds;
 use super::stop::File;
 pub(super) use pack::steps_of;
@@ -48,6 +49,17 @@ pub(super) fn fraction_bits(splats: &dyn Splats) -> u32 {
         .find(fine)
         .unwrap_or(MOST_FRACTION_BITS);
     (0..=wanted).rev().find(|&bits| fits(bits)).unwrap_or(0)
+}
+
+/// What a file with that many binary digits after the point holds of a Gaussian.
+pub(super) fn ends(fraction_bits: u32) -> Ends {
+    Ends {
+        position: MOST_STEPS * 0.5_f64.powi(fraction_bits as i32),
+        // Bytes of sixteenths from -10 on.
+        log_scale: [-10.0, -10.0 + 255.0 / 16.0],
+        color: pack::MOST_COLOR,
+        harmonic: 1.0,
+    }
 }
 
 /// The step of positions, and the median of the largest standard deviations, world units.

@@ -11,6 +11,8 @@ use crate::gaussians::layout::sh_coefficients;
 
 /// What a colour coefficient is multiplied with: a byte then spans coefficients from -3.33 to 3.33.
 const COLOUR_SCALE: f64 = 0.15;
+/// Largest such coefficient.
+pub(super) const MOST_COLOR: f32 = 0.5 / COLOUR_SCALE as f32;
 /// Bytes are steps of 1/128; those of coefficients of degree 1 are rounded to this many steps, for compression,
 const SH1_STEPS: u32 = 8;
 /// and those of higher degrees to this many.
