@@ -20,7 +20,7 @@ pub use camera_path::read_camera_path;
 pub use cameras::{CameraRecord, CamerasError, camera_records, camera_records_at, read_cameras, write_cameras};
 pub use delivery::{
     Chosen, Delivered, DeliveryError, FileError, FileSummary, Format, SpzVersion, Stop, check_model, deliver,
-    deliver_levels, read_model, summarize_file,
+    deliver_levels, model_origin, read_model, summarize_file,
 };
 pub use digest::{digest_of, file_digest};
 pub(crate) use disk::disk_of_process;

@@ -3,3 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bundled;
+mod colmap;
+mod origins;
+mod strays;

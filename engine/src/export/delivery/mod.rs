@@ -29,7 +29,7 @@ mod tiles;
 pub use chosen::Chosen;
 pub use error::DeliveryError;
 pub use format::{Delivered, Format, deliver, deliver_levels};
-pub use read::{check_model, read_model};
+pub use read::{check_model, model_origin, read_model};
 pub use spz::SpzVersion;
 pub use stop::Stop;
 pub use summary::{FileError, FileSummary, summarize_file};

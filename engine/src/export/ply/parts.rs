@@ -12,6 +12,8 @@ use crate::gaussians::Gaussians;
 pub struct PlyParts {
     path: PathBuf,
     open: OpenPly,
+    /// What is added to centres that are read, world units.
+    step: [f64; 3],
 }
 
 impl PlyParts {
@@ -24,6 +26,7 @@ impl PlyParts {
         Ok(Self {
             path: path.to_owned(),
             open,
+            step: [0.0; 3],
         })
     }
 
@@ -68,6 +71,14 @@ impl PlyParts {
         self.open.reader.seek(SeekFrom::Start(at)).map_err(PlyError::Io)?;
         self.open
             .rows_of(range, |vertex, row| columns.take(vertex, row, &mut model))?;
+        if self.step != [0.0; 3] {
+            model.move_by(self.step);
+        }
         Ok(model)
+    }
+
+    /// Moves all centres that are read from now on, world units.
+    pub fn move_by(&mut self, step: [f64; 3]) {
+        self.step = std::array::from_fn(|axis| self.step[axis] + step[axis]);
     }
 }

@@ -3,23 +3,29 @@
 use std::path::Path;
 
 use crate::config::{MostGaussians, Profile};
-use crate::export::{Chosen, fuse, read_model};
+use crate::export::{Chosen, fuse, model_origin, read_model};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init::InitError;
 use crate::gaussians::layout::sh_coefficients;
+use crate::math::sub;
 use crate::plan::PlanError;
 use crate::plugins::Subset;
 
 /// Reads the model in `path` with all its parameters, in the degree of `profile`, and how many Gaussians the file has: of more than
-/// `memory.max_gaussians` it takes those that contribute most, as `kiln export --max-splats` does.
+/// `memory.max_gaussians` it takes those that contribute most, as `kiln export --max-splats` does. Positions become relative to
+/// `origin`.
 ///
 /// Where the run has a 3D filter, that of the file is dropped, because one is computed before the first step; where it has none it
 /// is folded into opacities and scales. Coefficients above the file's degree are 0.
 ///
 /// # Errors
 /// [`PlanError::Ply`] when the file holds no model, [`PlanError::Init`] when it has no Gaussian.
-pub(super) fn read(path: &Path, profile: &Profile) -> Result<(Gaussians, usize), PlanError> {
-    let (mut model, _) = read_model(path)?;
+pub(super) fn read(path: &Path, profile: &Profile, origin: [f64; 3]) -> Result<(Gaussians, usize), PlanError> {
+    let (mut model, comments) = read_model(path)?;
+    let from = model_origin(path, &comments, origin)?;
+    if from != origin {
+        model.move_by(sub(from, origin));
+    }
     let offered = model.len();
     if offered == 0 {
         return Err(InitError::NoGaussians.into());
