@@ -290,7 +290,7 @@ impl Draft {
         }
         let mut files: Vec<Vec<String>> = vec![MODEL.map(str::to_owned).to_vec(); count];
         // Blocks are merged, so none may choose an origin of its own.
-        let chooses = |at: usize| origin::of_scene(&survey.scene_of(scene, cut, at)) != [0.0; 3];
+        let chooses = |at: usize| own_origin(&survey.scene_of(scene, cut, at)) != [0.0; 3];
         if scene.origin != [0.0; 3] || (0..count).any(chooses) {
             for (folder, files) in folders.iter().zip(&mut files) {
                 write_origin(folder, scene.origin)?;
@@ -394,6 +394,13 @@ impl Draft {
 pub(super) fn write_list(root: &Path, record: &ProjectRecord) -> Result<(), ProjectError> {
     let list: String = record.blocks.iter().map(|block| format!("{}\n", block.name)).collect();
     Ok(write_atomic(&root.join(LIST), |file| file.write_all(list.as_bytes()))?)
+}
+
+/// The origin that a block would have if its coordinates were those of a data set.
+fn own_origin(block: &SceneIndex) -> [f64; 3] {
+    let cameras = block.cameras_together();
+    let centres: Vec<[f64; 3]> = cameras.iter().map(|camera| camera.position().map(f64::from)).collect();
+    origin::choose(&centres, block.points.iter().map(|point| point.position.map(f64::from)))
 }
 
 /// Writes what the coordinates of a block, and of all others of its project, are relative to.

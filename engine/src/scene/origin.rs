@@ -11,7 +11,7 @@ use kiln_ply::parse_origin;
 
 use super::fence::Fence;
 use super::formats::posed::PosedImage;
-use super::{Point, SceneError, SceneIndex};
+use super::{Point, SceneError};
 use crate::math::{Vec3, dot};
 
 /// A file in a scene's folder that says its origin: three numbers. Parts of one scene have it, so that they share one.
@@ -72,14 +72,6 @@ pub fn choose(centres: &[Vec3<f64>], points: impl ExactSizeIterator<Item = Vec3<
     }
     let unit = size.log2().floor().exp2().min(1.0);
     middle.map(|value| (value / unit).round() * unit)
-}
-
-/// The origin that a scene would have if its own coordinates were those of a data set.
-#[must_use]
-pub fn of_scene(scene: &SceneIndex) -> Vec3<f64> {
-    let cameras = scene.cameras_together();
-    let centres: Vec<Vec3<f64>> = cameras.iter().map(|camera| camera.position().map(f64::from)).collect();
-    choose(&centres, scene.points.iter().map(|point| point.position.map(f64::from)))
 }
 
 /// The lower median; none without values.
