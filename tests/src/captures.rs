@@ -66,7 +66,7 @@ pub struct Model {
 }
 
 /// Numbers of parameters by camera model.
-const PARAMETERS: [usize; 17] = [3, 4, 4, 5, 8, 8, 12, 5, 4, 5, 12, 16, 4, 5, 3, 4, 2];
+const PARAMETERS: [usize; 18] = [3, 4, 4, 5, 8, 8, 12, 5, 4, 5, 12, 16, 4, 5, 3, 4, 6, 2];
 
 /// Little-endian values, one after the other.
 struct Bytes<'a>(&'a [u8]);

@@ -215,7 +215,7 @@ pub fn ply(input: &[u8]) {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     let path = prepared(&PLACE, "ply", |_| {}).join("x.ply");
     put(&path, input);
-    if let Ok(points) = read_points(&path) {
+    if let Ok((points, _)) = read_points(&path, [0.0; 3]) {
         assert!(points.iter().all(|p| p.position.iter().all(|value| value.is_finite())));
     }
     if let Ok((model, _)) = read_ply(&path) {

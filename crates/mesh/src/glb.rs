@@ -7,7 +7,7 @@ use std::io::Write;
 use crate::wedges::Wedges;
 use crate::{Error, Mesh, mesh::bounds};
 
-pub use read::{Read, read};
+pub use read::{Read, read, read_from};
 
 /// Bytes of the file's header, and of that of a chunk.
 const FILE_HEADER_BYTES: u64 = 12;
@@ -30,7 +30,7 @@ pub struct Texture<'a> {
 /// without lights (`KHR_materials_unlit`) in the colours of the picture or of the vertices.
 ///
 /// With a texture the mesh needs texture coordinates; vertices are repeated where these differ. Without, vertex colours are
-/// written as the format wants them, linear, in 16 bits.
+/// written as the format wants them, linear, in 16 bits. The node moves the mesh to its origin.
 ///
 /// # Errors
 /// [`Error::Empty`] without triangles, and for a texture without coordinates; [`Error::TooMany`] from 4 GiB on;
@@ -60,7 +60,7 @@ pub fn write(mesh: &Mesh, texture: Option<Texture<'_>>, out: &mut dyn Write) -> 
         .ok_or(empty("triangles"))?;
     let wedges = Wedges::new(mesh);
     let layout = Layout::new(mesh, &wedges, texture, [low, high]);
-    let mut json = layout.json(texture.is_some()).into_bytes();
+    let mut json = layout.json(texture.is_some(), mesh.origin).into_bytes();
     json.resize(json.len().next_multiple_of(4), b' ');
     let total = file_bytes(json.len() as u64, layout.bytes)?;
     out.write_all(b"glTF")?;
@@ -184,7 +184,7 @@ impl Layout {
         self.accessor(count, stride, target, kind);
     }
 
-    fn json(&self, textured: bool) -> String {
+    fn json(&self, textured: bool, origin: [f64; 3]) -> String {
         let (views, accessors) = (self.views.join(","), self.accessors.join(","));
         let (attributes, indices) = (self.attributes.join(","), self.attributes.len());
         let image = self.views.len() - 1;
@@ -197,8 +197,13 @@ impl Layout {
             ),
             false => ("", String::new()),
         };
+        let [x, y, z] = origin;
+        let place = match origin == [0.0; 3] {
+            true => String::new(),
+            false => format!(r#","translation":[{x},{y},{z}]"#),
+        };
         format!(
-            r#"{{"asset":{{"version":"2.0","generator":"Kiln"}},"extensionsUsed":["KHR_materials_unlit"],"scene":0,"scenes":[{{"nodes":[0]}}],"nodes":[{{"mesh":0}}],"meshes":[{{"primitives":[{{"attributes":{{{attributes}}},"indices":{indices},"material":0}}]}}],"materials":[{{"pbrMetallicRoughness":{{{base_color}"metallicFactor":0,"roughnessFactor":1}},"doubleSided":true,"extensions":{{"KHR_materials_unlit":{{}}}}}}],{pictures}"buffers":[{{"byteLength":{}}}],"bufferViews":[{views}],"accessors":[{accessors}]}}"#,
+            r#"{{"asset":{{"version":"2.0","generator":"Kiln"}},"extensionsUsed":["KHR_materials_unlit"],"scene":0,"scenes":[{{"nodes":[0]}}],"nodes":[{{"mesh":0{place}}}],"meshes":[{{"primitives":[{{"attributes":{{{attributes}}},"indices":{indices},"material":0}}]}}],"materials":[{{"pbrMetallicRoughness":{{{base_color}"metallicFactor":0,"roughnessFactor":1}},"doubleSided":true,"extensions":{{"KHR_materials_unlit":{{}}}}}}],{pictures}"buffers":[{{"byteLength":{}}}],"bufferViews":[{views}],"accessors":[{accessors}]}}"#,
             self.bytes
         )
     }

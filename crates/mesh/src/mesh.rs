@@ -19,6 +19,7 @@ pub struct Mesh {
     pub(crate) normals: Option<Vec<[f32; 3]>>,
     pub(crate) colors: Option<Vec<[f32; 3]>>,
     pub(crate) uvs: Option<Vec<[[f32; 2]; 3]>>,
+    pub(crate) origin: [f64; 3],
 }
 
 impl Mesh {
@@ -107,6 +108,19 @@ impl Mesh {
         Ok(self)
     }
 
+    /// The same with positions that are relative to `origin`, as files of it will say; nothing moves.
+    #[must_use]
+    pub fn with_origin(mut self, origin: [f64; 3]) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// What the positions are relative to, as the file says that they come from; zero for meshes made of others.
+    #[must_use]
+    pub fn origin(&self) -> [f64; 3] {
+        self.origin
+    }
+
     /// The same with normals of its own: the mean of the triangles around a vertex, weighted by their area; 0 where they
     /// have none.
     #[must_use]
@@ -135,6 +149,8 @@ impl Mesh {
             // 0 - x has no -0, which files would show.
             (*y, *z) = (0.0 - *y, 0.0 - *z);
         }
+        let [_, y, z] = &mut self.origin;
+        (*y, *z) = (0.0 - *y, 0.0 - *z);
         self
     }
 
@@ -282,6 +298,50 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::shapes;
+
+    #[test]
+    fn files_say_what_positions_are_relative_to() {
+        use crate::{glb, obj, ply};
+        let origin = [448_262.0, 5_411_932.0, 311.5];
+        let near = shapes::sphere(2, 1.0);
+        let far = near.clone().with_origin(origin);
+        let shifted = [origin[0] - 2.0, origin[1], origin[2]];
+        let (mut as_ply, mut as_obj, mut as_glb) = (Vec::new(), Vec::new(), Vec::new());
+        ply::write(&far, &[], &mut as_ply).unwrap();
+        obj::write(&far, None, &mut as_obj).unwrap();
+        glb::write(&far, None, &mut as_glb).unwrap();
+        assert_eq!(ply::read(&as_ply[..]).unwrap(), far);
+        assert_eq!(obj::read(&as_obj[..]).unwrap(), far);
+        for from in [origin, shifted] {
+            let step = (origin[0] - from[0]) as f32;
+            for read in [
+                ply::read_from(&as_ply[..], from).unwrap(),
+                obj::read_from(&as_obj[..], from).unwrap(),
+                glb::read_from(&as_glb, from).unwrap().mesh,
+            ] {
+                assert_eq!(read.origin(), from);
+                let pairs = read.positions().iter().zip(near.positions());
+                assert!(pairs.clone().count() == near.positions().len());
+                for (a, b) in pairs {
+                    assert!(
+                        (a[0] - b[0] - step).abs() < 1e-6 && (a[1] - b[1]).abs() < 1e-6,
+                        "{a:?} {b:?}"
+                    );
+                }
+            }
+        }
+        // Without a word they are those of the data set; text and doubles have all digits.
+        let text = "v 448262.03125 5411932.5 311\nv 448263 5411932 311\nv 448262 5411933 311\nf 1 2 3\n";
+        let read = obj::read_from(text.as_bytes(), origin).unwrap();
+        assert_eq!(read.positions()[0], [0.031_25, 0.5, -0.5]);
+        for format in [&as_ply[..200.min(as_ply.len())], &as_obj[..60]] {
+            assert!(String::from_utf8_lossy(format).contains("origin 448262 5411932 311.5"));
+        }
+        let mut plain = Vec::new();
+        glb::write(&near, None, &mut plain).unwrap();
+        assert!(!String::from_utf8_lossy(&plain).contains("translation"));
+        assert_eq!(far.turned_about_x().origin(), [448_262.0, -5_411_932.0, -311.5]);
+    }
 
     #[test]
     fn damage_is_named() {

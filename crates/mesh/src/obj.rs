@@ -8,5 +8,5 @@ mod write;
 mod tests;
 
 pub use library::{library, pictures};
-pub use read::read;
+pub use read::{read, read_from};
 pub use write::{Material, write, write_material};

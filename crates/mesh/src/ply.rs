@@ -6,7 +6,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use read::{read, read_with};
+pub use read::{read, read_from, read_with};
 pub use write::{write, write_with};
 
 /// Numbers of vertices that have no place in a mesh.

@@ -5,10 +5,12 @@
 //! headers that are no PLY header or define a property twice. What the properties mean is for the caller to know.
 
 mod header;
+mod origin;
 mod reader;
 mod scalar;
 
 pub use header::{BadLine, Element, Format, Header, MAX_HEADER_BYTES, Property};
+pub use origin::{origin_comment, origin_of, parse_origin};
 pub use reader::{Error, MAX_LIST_ITEMS, Reader};
 pub use scalar::Scalar;
 

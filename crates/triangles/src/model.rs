@@ -128,7 +128,7 @@ impl Model {
     /// # Errors
     /// [`Error::Mesh`] for what is no mesh; [`Error::NoModel`] for meshes that are no model.
     pub fn read(input: impl BufRead) -> Result<Self, Error> {
-        let (mesh, values) = ply::read_with(input, is_value)?;
+        let (mesh, values) = ply::read_with(input, is_value, None)?;
         Self::of(&mesh, &values)
     }
 

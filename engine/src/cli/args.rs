@@ -374,7 +374,7 @@ pub(super) struct ExportArgs {
     pub(super) sh_degree: Option<u32>,
     /// Box that the centres of Gaussians must lie in, in the scene's coordinates: its smallest and its largest corner
     #[arg(long, value_name = "X,Y,Z,X,Y,Z", allow_hyphen_values = true, value_parser = crop)]
-    pub(super) crop: Option<[f32; 6]>,
+    pub(super) crop: Option<[f64; 6]>,
     /// Version of SPZ: 3, 2 for readers from before 2025, or 4, which new ones read
     #[arg(long, alias = "spz_version", value_name = "N", value_parser = clap::value_parser!(u32).range(2..=4))]
     pub(super) spz_version: Option<u32>,
@@ -510,9 +510,9 @@ fn size(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a size with its unit is expected, for example 6GiB, 8GB or 800MiB".to_owned())
 }
 
-fn crop(text: &str) -> Result<[f32; 6], String> {
-    let numbers: Option<Vec<f32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
-    let corners = numbers.and_then(|numbers| <[f32; 6]>::try_from(numbers).ok());
+fn crop(text: &str) -> Result<[f64; 6], String> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    let corners = numbers.and_then(|numbers| <[f64; 6]>::try_from(numbers).ok());
     corners.filter(is_box).ok_or_else(|| {
         "six numbers are expected, the smallest x,y,z and the largest, for example -1,-1,-1,1,1,1".to_owned()
     })

@@ -192,6 +192,13 @@ fn find(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// The flag of the GPU in the help of a step.
+fn flag_of(help: &str) -> Option<String> {
+    let mut words = help.split_whitespace();
+    let flag = words.find(|word| word.starts_with("--") && word.ends_with(".use_gpu"))?;
+    Some(flag.to_owned())
+}
+
 /// COLMAP at work on a folder of photos.
 struct Colmap<'a> {
     program: PathBuf,
@@ -262,10 +269,7 @@ impl Colmap<'_> {
     fn gpu_switch(&self, step: &str) -> Option<String> {
         let help = Command::new(&self.program).args([step, "-h"]).output().ok()?;
         let help = [help.stdout, help.stderr].concat();
-        let help = String::from_utf8_lossy(&help);
-        let mut words = help.split_whitespace();
-        let flag = words.find(|word| word.starts_with("--") && word.ends_with(".use_gpu"))?;
-        Some(flag.to_owned())
+        flag_of(&String::from_utf8_lossy(&help))
     }
 
     fn step(&self, step: &'static str, arguments: &[&str], photos: usize) -> Result<(), ColmapError> {
@@ -431,5 +435,14 @@ mod tests {
         assert_eq!(counted("Matching block [1/3, 2/3] in 0.5s"), Some((1, 3)));
         assert_eq!(counted("[note] 3/4"), None);
         assert_eq!(counted("nothing"), None);
+    }
+
+    #[test]
+    fn the_flag_of_the_gpu_is_that_of_the_version() {
+        let three = "  --SiftExtraction.num_threads arg (=-1)\n  --SiftExtraction.use_gpu arg (=1)\n";
+        let four = "  --FeatureExtraction.num_threads arg (=-1)\n  --FeatureExtraction.use_gpu arg (=1)\n  --SiftExtraction.max_image_size arg\n";
+        assert_eq!(flag_of(three).as_deref(), Some("--SiftExtraction.use_gpu"));
+        assert_eq!(flag_of(four).as_deref(), Some("--FeatureExtraction.use_gpu"));
+        assert_eq!(flag_of("none"), None);
     }
 }

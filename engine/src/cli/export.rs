@@ -9,6 +9,7 @@ use super::request::Export;
 use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
 use crate::export::{Chosen, Delivered, Format, ModelFile, PlyParts, Stop, deliver, deliver_levels, read_model_file};
+use crate::plugins::Subset;
 use crate::run::RunError;
 use crate::run::interrupt::Interrupt;
 
@@ -115,7 +116,11 @@ fn delivered(
     let ModelFile { model, comments, notes } = read;
     // Reading asks nobody; until here a signal ends the program at once, and nothing is there yet.
     interrupt.set_heard(true);
-    let chosen = Chosen::new(&model, subset).map_err(boxed)?.until(stop);
+    let subset = Subset {
+        origin: comments.origin.unwrap_or_default(),
+        ..*subset
+    };
+    let chosen = Chosen::new(&model, &subset).map_err(boxed)?.until(stop);
     let delivered = deliver(output, chosen, format, comments).map_err(boxed)?;
     Ok((delivered, model.len(), notes.lines()))
 }

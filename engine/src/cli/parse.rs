@@ -315,6 +315,8 @@ fn export(args: ExportArgs) -> Result<Export, UsageError> {
             max_splats: args.max_splats,
             sh_degree: args.sh_degree,
             crop: args.crop,
+            // The file says it.
+            origin: [0.0; 3],
         },
         quiet: args.quiet,
     })

@@ -66,6 +66,10 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         adapted,
         ..
     } = for_scene(&inputs)?;
+    // What a run would warn of is better known before.
+    for warning in &scene.warnings {
+        eprintln!("warning: {warning}");
+    }
     let cap = profile.memory.cap_gib.map(gib_to_bytes).filter(|_| !by_device);
     // A named profile plans for its own card, whatever this machine has: that is what the command is for.
     let foreign = cap.filter(|cap| here.as_ref().is_none_or(|(_, budget, _)| *cap > budget.cap_bytes));

@@ -49,14 +49,18 @@ fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
     let matching = match database {
         Some(_) => String::new(),
         None => format!(
-            "  colmap feature_extractor --database_path {file} --image_path {photos} --SiftExtraction.use_gpu 0\n  \
-             colmap exhaustive_matcher --database_path {file} --SiftMatching.use_gpu 0\n"
+            "  colmap feature_extractor --database_path {file} --image_path {photos}\n  \
+             colmap exhaustive_matcher --database_path {file}\n"
         ),
     };
     let sparse = word(&root.join("sparse"));
     let gpu = match database {
         Some(_) => "",
-        None => "; with CUDA or a display they are faster without `use_gpu 0`",
+        // No flag is known to all versions.
+        None => {
+            "; without CUDA and without a display the first two want `--SiftExtraction.use_gpu 0` and `--SiftMatching.use_gpu 0`, \
+             from COLMAP 4 on `--FeatureExtraction.use_gpu 0` and `--FeatureMatching.use_gpu 0`"
+        }
     };
     format!(
         "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  mkdir -p {sparse}\n  \

@@ -17,7 +17,7 @@ pub struct Mesh {
     pub voxel: Option<f32>,
     /// Box of bounded space, `[x0, y0, z0, x1, y1, z1]`, world units; null = around what the cameras look at.
     #[serde(rename = "box")]
-    pub bounds: Option<[f32; 6]>,
+    pub bounds: Option<[f64; 6]>,
     /// Largest depth that counts, world units; null = no limit.
     pub far: Option<f32>,
     /// What the depth of a pixel is.

@@ -209,8 +209,9 @@ impl Profile {
         let mut profile = self.refining(path);
         let asked = self.mesh.decimate.and_then(|asked| asked.triangles.or(asked.vertices));
         profile.bound.vertices = profile.bound.vertices.or(asked);
-        let half = |[x0, y0, z0, x1, y1, z1]: [f32; 6]| {
+        let half = |[x0, y0, z0, x1, y1, z1]: [f64; 6]| {
             0.5 * [x1 - x0, y1 - y0, z1 - z0]
+                .map(|side| side as f32)
                 .iter()
                 .map(|side| side * side)
                 .sum::<f32>()

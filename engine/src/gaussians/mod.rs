@@ -61,6 +61,13 @@ impl Gaussians {
         4 * (3 + 4 + 3 + 1 + 1) + 12 * layout::sh_coefficients(sh_degree) as u64
     }
 
+    /// Moves all centres by a step that may be larger than f32 is fine, world units.
+    pub fn move_by(&mut self, step: [f64; 3]) {
+        for (value, step) in self.means.iter_mut().flat_map(|mean| mean.iter_mut().zip(step)) {
+            *value = (f64::from(*value) + step) as f32;
+        }
+    }
+
     /// The Gaussians at `places`, in that order; places beyond the end are passed over.
     #[must_use]
     pub fn taken(&self, places: &[usize]) -> Self {

@@ -12,7 +12,7 @@ use crate::gaussians::bound::place;
 use crate::gaussians::init::SH_C0;
 use crate::record::run_folder::BOUND_MESH;
 
-/// Writes a mesh of these vertices and triangles with the colours of the Gaussians on it, `per_triangle` on each.
+/// Writes a mesh of these vertices, which are relative to `origin`, and triangles with the colours of the Gaussians on it, `per_triangle` on each.
 ///
 /// # Errors
 /// [`MeshError::Export`] when the file cannot be written.
@@ -21,9 +21,11 @@ pub(crate) fn write_bound(
     (vertices, triangles): (Vec<[f32; 3]>, Vec<[u32; 3]>),
     per_triangle: u32,
     model: &Gaussians,
+    origin: [f64; 3],
 ) -> Result<(), MeshError> {
     let colors = colors(vertices.len(), &triangles, per_triangle, model);
     let mesh = Mesh::new(vertices, triangles)?.with_colors(colors)?.with_own_normals();
+    let mesh = mesh.with_origin(origin);
     write(&mesh, MeshFormat::Ply, path)
 }
 
@@ -78,7 +80,14 @@ mod tests {
         let corners = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
         let scratch = Scratch::new();
         let path = scratch.path().join(BOUND_MESH);
-        write_bound(&path, (corners.clone(), vec![[0, 1, 2], [2, 1, 3]]), 1, &model).unwrap();
+        write_bound(
+            &path,
+            (corners.clone(), vec![[0, 1, 2], [2, 1, 3]]),
+            1,
+            &model,
+            [0.0; 3],
+        )
+        .unwrap();
         let read = read_bound(&scratch.path().join("point_cloud.ply")).unwrap();
         assert_eq!((read.positions(), read.triangles().len()), (&corners[..], 2));
         let wanted = [[1.0, 0.0, 0.5], [0.5, 0.25, 0.5], [0.5, 0.25, 0.5], [0.0, 0.5, 0.5]];

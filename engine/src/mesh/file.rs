@@ -31,7 +31,16 @@ impl MeshFile {
     /// # Errors
     /// [`DrawnError`] naming the file for what is no mesh, has no faces, or names pictures that cannot be used.
     pub fn read(path: &Path) -> Result<Self, DrawnError> {
-        let surface = Self::read_as(path, true)?;
+        Self::read_from(path, None)
+    }
+
+    /// The same with positions relative to `origin`, if that is known: those of the file are of a data set unless it says that they are
+    /// relative to another.
+    ///
+    /// # Errors
+    /// See [`MeshFile::read`].
+    pub fn read_from(path: &Path, origin: Option<[f64; 3]>) -> Result<Self, DrawnError> {
+        let surface = Self::read_as(path, true, origin)?;
         match surface.mesh.triangles().is_empty() {
             true => Err(DrawnError::NoFaces {
                 path: path.to_owned(),
@@ -46,11 +55,11 @@ impl MeshFile {
     /// # Errors
     /// See [`MeshFile::read`].
     pub(super) fn read_any(path: &Path) -> Result<Self, DrawnError> {
-        Self::read_as(path, false)
+        Self::read_as(path, false, None)
     }
 
     /// Reads harmonics, too, where they are wanted and there.
-    fn read_as(path: &Path, harmonics: bool) -> Result<Self, DrawnError> {
+    fn read_as(path: &Path, harmonics: bool, origin: Option<[f64; 3]>) -> Result<Self, DrawnError> {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         let mut surface = Self {
             path: path.to_owned(),
@@ -62,16 +71,17 @@ impl MeshFile {
         match ending.as_deref() {
             Some("ply") => {
                 let wanted = |name: &str| harmonics && is_value(name);
-                let (mesh, values) = ply::read_with(surface.open(path)?, wanted).map_err(DrawnError::file(path))?;
+                let (mesh, values) =
+                    ply::read_with(surface.open(path)?, wanted, origin).map_err(DrawnError::file(path))?;
                 // A mesh with some other properties is a mesh.
                 surface.harmonics = Model::of(&mesh, &values).ok().map(Harmonics::of);
                 surface.mesh = mesh;
             }
-            Some("obj") => surface.read_obj()?,
+            Some("obj") => surface.read_obj(origin)?,
             Some("glb") => {
                 let bytes = std::fs::read(path).map_err(DrawnError::read(path))?;
                 surface.bytes = bytes.len() as u64;
-                let read = glb::read(&bytes).map_err(DrawnError::file(path))?;
+                let read = glb::read_from(&bytes, origin.unwrap_or_default()).map_err(DrawnError::file(path))?;
                 surface.mesh = read.mesh;
                 if let Some(picture) = read.picture {
                     surface.texture = Some(surface.decode(path, &picture)?);
@@ -82,9 +92,14 @@ impl MeshFile {
         Ok(surface)
     }
 
-    fn read_obj(&mut self) -> Result<(), DrawnError> {
+    fn read_obj(&mut self, origin: Option<[f64; 3]>) -> Result<(), DrawnError> {
         let path = self.path.clone();
-        self.mesh = obj::read(self.open(&path)?).map_err(DrawnError::file(&path))?;
+        let file = self.open(&path)?;
+        let mesh = match origin {
+            Some(origin) => obj::read_from(file, origin),
+            None => obj::read(file),
+        };
+        self.mesh = mesh.map_err(DrawnError::file(&path))?;
         if self.mesh.uvs().is_none() {
             return Ok(());
         }

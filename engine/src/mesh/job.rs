@@ -13,6 +13,7 @@ use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, MemoryError, PlanLimits};
 use crate::plan::{Faults, Look};
+use crate::plugins::corners;
 use crate::scene::{Camera, SceneIndex};
 
 /// Largest angle between ray and surface normal at which a depth counts: cosine of 80 degrees (PGSR).
@@ -78,9 +79,11 @@ impl<'a> MeshJob<'a> {
             profile,
             model,
             look,
+            // What a camera far from all others shows is on no surface of the scene.
             views: scene
                 .train
                 .iter()
+                .filter(|view| !view.is_stray)
                 .map(|view| (view.id.clone(), view.camera.clone()))
                 .collect(),
             scene,
@@ -133,7 +136,7 @@ impl<'a> MeshJob<'a> {
             }
             None => options,
         };
-        let space = Space::choose(of_space, self.model, &cameras, self.scene.extent)?;
+        let space = Space::choose(of_space, self.model, &cameras, (self.scene.extent, self.scene.origin))?;
         let voxels = space.voxels(options.truncation);
         let depths = Depths {
             kind: depth_kind(options.depth),
@@ -169,7 +172,7 @@ impl<'a> MeshJob<'a> {
         let options = &self.profile.mesh;
         let (center, reach) = (self.scene.center(), self.scene.extent);
         let own = || [center.map(|x| x - reach), center.map(|x| x + reach)];
-        let given = |[a, b, c, d, e, f]: [f32; 6]| [[a, b, c], [d, e, f]];
+        let given = |bounds: [f64; 6]| corners(bounds, self.scene.origin);
         (options.split && options.method == MeshMethod::Poisson).then(|| options.bounds.map_or_else(own, given))
     }
 

@@ -145,9 +145,10 @@ impl<'a> MeshJob<'a> {
             _ => None,
         };
         // Photos were looked up in the scene's coordinates.
-        let mesh = up.turned(mesh);
+        let origin = self.scene.origin;
+        let mesh = up.turned(mesh.with_origin(origin));
         let textured = textured.map(|textured| Textured {
-            mesh: up.turned(textured.mesh),
+            mesh: up.turned(textured.mesh.with_origin(origin)),
             ..textured
         });
         let mut files = Vec::new();

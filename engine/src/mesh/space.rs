@@ -9,6 +9,7 @@ use crate::config::{Mesh, MeshSpace};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::{SIDE, Voxels};
 use crate::math::{cross, dot, sigmoid, sub};
+use crate::plugins::corners;
 use crate::scene::Camera;
 
 /// Most bricks along an axis.
@@ -66,7 +67,7 @@ impl fmt::Display for Space {
 }
 
 impl Space {
-    /// The space that `options` ask for, or that suits what `cameras` see of `model`.
+    /// The space that `options` ask for, or that suits what `cameras` see of `model`, in a scene of this extent and origin.
     ///
     /// # Errors
     /// [`MeshError::NoViews`] without cameras, [`MeshError::Voxels`] for voxels too small for the space.
@@ -74,7 +75,7 @@ impl Space {
         options: &Mesh,
         model: &Gaussians,
         cameras: &[Camera],
-        extent: f32,
+        (extent, origin): (f32, [f64; 3]),
     ) -> Result<Self, MeshError> {
         if cameras.is_empty() {
             return Err(MeshError::NoViews);
@@ -95,7 +96,7 @@ impl Space {
         };
         let space = if bounded {
             let [lower, upper] = match options.bounds {
-                Some([a, b, c, d, e, f]) => [[a, b, c], [d, e, f]],
+                Some(bounds) => corners(bounds, origin),
                 None => box_around(model, focus, radius),
             };
             let side = (0..3).map(|i| f64::from(upper[i] - lower[i])).fold(0.0, f64::max);
@@ -368,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_cameras_stand_around_is_bounded() {
-        let space = Space::choose(&options(&[]), &model(0.5), &cameras(false), 4.4).unwrap();
+        let space = Space::choose(&options(&[]), &model(0.5), &cameras(false), (4.4, [0.0; 3])).unwrap();
         let Space::Bounded { lower, upper, voxel } = space else {
             unreachable!("{space}")
         };
@@ -383,7 +384,7 @@ mod tests {
     #[test]
     fn what_is_all_around_is_contracted() {
         for (cameras, half) in [(cameras(true), 40.0), (cameras(false), 40.0), (cameras(true), 0.5)] {
-            let space = Space::choose(&options(&[]), &model(half), &cameras, 4.4).unwrap();
+            let space = Space::choose(&options(&[]), &model(half), &cameras, (4.4, [0.0; 3])).unwrap();
             let Space::Contracted { focus, radius, voxel } = space else {
                 unreachable!("{space}")
             };
@@ -396,7 +397,7 @@ mod tests {
 
     #[test]
     fn settings_decide() {
-        let choose = |set: &[(&str, &str)]| Space::choose(&options(set), &model(0.5), &cameras(false), 4.4);
+        let choose = |set: &[(&str, &str)]| Space::choose(&options(set), &model(0.5), &cameras(false), (4.4, [0.0; 3]));
         let boxed = choose(&[("box", "[-1, -2, 0, 1, 2, 3]"), ("voxel", "0.1")]).unwrap();
         let Space::Bounded { lower, upper, voxel } = boxed else {
             unreachable!("{boxed}")
@@ -413,7 +414,7 @@ mod tests {
             choose(&[("voxel", &(1.001 * least).to_string())]).is_ok(),
             "{side} {least}"
         );
-        let none = Space::choose(&options(&[]), &model(0.5), &[], 4.4).unwrap_err();
+        let none = Space::choose(&options(&[]), &model(0.5), &[], (4.4, [0.0; 3])).unwrap_err();
         assert!(matches!(none, MeshError::NoViews));
     }
 
@@ -427,7 +428,7 @@ mod tests {
                 ..Gaussians::default()
             };
             for cameras in [cameras(false), vec![camera(0.0, false)]] {
-                let space = Space::choose(&options(&[]), &model, &cameras, 4.4).unwrap();
+                let space = Space::choose(&options(&[]), &model, &cameras, (4.4, [0.0; 3])).unwrap();
                 assert!(space.voxel() > 0.0 && space.voxels(4.0).all() > 0, "{space}");
             }
         }

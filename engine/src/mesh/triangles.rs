@@ -83,6 +83,15 @@ pub fn write_triangles(model: &Model, comments: &[String], path: &Path) -> Resul
     }
 }
 
+/// What a file says that its coordinates are relative to; zero where it says nothing.
+fn origin_of_file(path: &Path) -> [f64; 3] {
+    let file = File::open(path).ok().map(BufReader::new);
+    let header = file.and_then(|file| kiln_ply::Reader::new(file).header().ok());
+    header
+        .and_then(|header| kiln_ply::origin_of(&header.comments))
+        .unwrap_or_default()
+}
+
 /// Writes the meshes of a model that lies in `source` into `folder`, one file per format, and the report; gives their paths,
 /// the report's last, and the report. Vertices have the colours of degree 0, and what `up` says is up. With `dry_run` nothing is written, and the
 /// report names the files that would be.
@@ -99,7 +108,7 @@ pub fn export_triangles(
         path: source.to_owned(),
         source: error,
     })?;
-    let mesh = up.turned(mesh);
+    let mesh = up.turned(mesh.with_origin(origin_of_file(source)));
     let names: Vec<String> = formats
         .iter()
         .map(|format| format!("{STEM}.{}", format.name()))

@@ -84,8 +84,8 @@ impl Choice {
         if scene.train.iter().any(|view| view.camera.lens.is_some()) {
             return none("photos of fisheyes show what is around".to_owned());
         }
-        let cameras = scene.train.iter().map(|view| &view.camera);
-        let Some(share) = background_share(cameras, points) else {
+        let together = scene.cameras_together();
+        let Some(share) = background_share(together.iter().copied(), points) else {
             return none("the cameras do not look at anything together".to_owned());
         };
         let why = format!("{:.1} % of the sparse points lie beyond the cameras", 100.0 * share);

@@ -29,16 +29,21 @@ pub(super) struct Bound {
     pub(super) left_out: Option<String>,
 }
 
-/// Reads the mesh and puts Gaussians on its triangles.
+/// Reads the mesh, relative to `origin`, and puts Gaussians on its triangles.
 ///
 /// Vertices at one place become one, and triangles with two equal vertices or those of another one go, because nothing could
 /// be learned on them.
 ///
 /// # Errors
 /// [`BoundError`] when the file holds no mesh.
-pub(super) fn read(options: &MeshOptions, profile: &Profile, extent: f32) -> Result<Bound, BoundError> {
+pub(super) fn read(
+    options: &MeshOptions,
+    profile: &Profile,
+    extent: f32,
+    origin: [f64; 3],
+) -> Result<Bound, BoundError> {
     let path = Path::new(&options.path);
-    let file = file(path)?;
+    let file = file(path, origin)?;
     let before = [file.positions().len(), file.triangles().len()];
     let (mesh, _) = clean::faces(weld::equal(file));
     let (mesh, _) = clean::unreferenced(mesh);
@@ -99,8 +104,8 @@ pub(super) fn check(binding: &Binding, profile: &Profile, limits: PlanLimits) ->
     Ok(())
 }
 
-/// The mesh of a file; the ending of its name says how it is stored.
-fn file(path: &Path) -> Result<Mesh, BoundError> {
+/// The mesh of a file, relative to `origin`; the ending of its name says how it is stored.
+fn file(path: &Path, origin: [f64; 3]) -> Result<Mesh, BoundError> {
     let read = |source| BoundError::Read {
         path: path.to_owned(),
         source,
@@ -116,11 +121,11 @@ fn file(path: &Path) -> Result<Mesh, BoundError> {
     };
     let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
     match ending.as_deref() {
-        Some("ply") => ply::read(open()?).map_err(damaged),
-        Some("obj") => obj::read(open()?).map_err(damaged),
+        Some("ply") => ply::read_from(open()?, origin).map_err(damaged),
+        Some("obj") => obj::read_from(open()?, origin).map_err(damaged),
         Some("glb") => {
             let bytes = std::fs::read(path).map_err(read)?;
-            glb::read(&bytes).map(|file| file.mesh).map_err(damaged)
+            glb::read_from(&bytes, origin).map(|file| file.mesh).map_err(damaged)
         }
         _ => Err(BoundError::Ending { path: path.to_owned() }),
     }
@@ -231,7 +236,7 @@ mod tests {
                 mesh,
                 binding,
                 left_out,
-            } = read(&options, &profile, 5.0).unwrap();
+            } = read(&options, &profile, 5.0, [0.0; 3]).unwrap();
             assert_eq!(
                 (mesh.vertices.len(), mesh.triangles.len(), binding.inner_edges),
                 (4, 2, 1)
@@ -268,10 +273,11 @@ mod tests {
     fn files_without_a_mesh_and_meshes_without_room_are_refused() {
         let scratch = Scratch::new();
         let options = written(&scratch, &square());
-        let said = |options: &MeshOptions, settings: &[(&str, &str)]| match read(options, &profile(settings), 1.0) {
-            Err(error) => error.to_string(),
-            Ok(_) => String::new(),
-        };
+        let said =
+            |options: &MeshOptions, settings: &[(&str, &str)]| match read(options, &profile(settings), 1.0, [0.0; 3]) {
+                Err(error) => error.to_string(),
+                Ok(_) => String::new(),
+            };
         let mut elsewhere = options.clone();
         elsewhere.path.push_str(".stl");
         assert!(said(&elsewhere, &[]).contains("no mesh file by its name"));

@@ -35,6 +35,8 @@ pub struct FirstModel {
     background: Vec<usize>,
     /// Their colours.
     colors: Vec<[u8; 3]>,
+    /// What was left out of a file of points or a mesh, or is missing in it.
+    left_out: Option<String>,
     /// What was chosen for the background, of kinds that have one.
     choice: Option<Choice>,
     /// What the others are, for people.
@@ -43,8 +45,8 @@ pub struct FirstModel {
     offered: usize,
     /// The key that says how many there may be.
     thinned_by: &'static str,
-    /// The mesh that they are bound to, and what was left out of its file.
-    bound: Option<(BoundMesh, Binding, Option<String>)>,
+    /// The mesh that they are bound to.
+    bound: Option<(BoundMesh, Binding)>,
     /// What was left out of a given model, or read otherwise.
     noted: Option<String>,
 }
@@ -65,18 +67,20 @@ impl FirstModel {
     /// The same with at most `most` points of background where the engine chooses how many there are.
     fn with_at_most(profile: &Profile, scene: &SceneIndex, most: u32) -> Result<Self, PlanError> {
         let seed = profile.train.seed;
-        let cameras = || -> Vec<Camera> { scene.train.iter().map(|view| view.camera.clone()).collect() };
+        let cameras = || -> Vec<Camera> { scene.cameras_together().into_iter().cloned().collect() };
         let in_front = |count| init::frustum_points(&cameras(), scene.extent, count, seed);
+        let mut left_out = None;
         let (mut points, source, [opacity, size]): (Vec<Point>, _, [f32; 2]) = match &profile.init {
             Init::SfmPoints(options) if !scene.points.is_empty() => {
                 (scene.points.clone(), "sparse points", [options.opacity, options.scale])
             }
             Init::SfmPoints(options) => {
                 let points = match scene.kind {
-                    SceneKind::Blender | SceneKind::Multiscale => {
+                    // Around zero of the data set, which an origin leaves.
+                    SceneKind::Blender | SceneKind::Multiscale if scene.origin == [0.0; 3] => {
                         init::random_points(init::RANDOM_POINTS, init::object_half_side(&cameras()), seed)
                     }
-                    SceneKind::Colmap | SceneKind::Nerfstudio => in_front(init::RANDOM_POINTS),
+                    _ => in_front(init::RANDOM_POINTS),
                 };
                 (points, "random points", [options.opacity, options.scale])
             }
@@ -90,11 +94,12 @@ impl FirstModel {
                 [options.opacity, options.scale],
             ),
             Init::Ply(options) => {
-                let points = read_points(Path::new(&options.path))?;
+                let (points, told) = read_points(Path::new(&options.path), scene.origin)?;
+                left_out = (!told.is_empty()).then(|| told.join("; "));
                 (points, "given points", [options.opacity, options.scale])
             }
             Init::Model(options) => {
-                let (gaussians, offered, noted) = given::read(Path::new(&options.path), profile)?;
+                let (gaussians, offered, noted) = given::read(Path::new(&options.path), profile, scene.origin)?;
                 return Ok(Self {
                     gaussians: gaussians.taken(&order::of_first(&gaussians, scene)),
                     background: Vec::new(),
@@ -103,12 +108,13 @@ impl FirstModel {
                     source: "given Gaussians",
                     offered,
                     thinned_by: MAX_GAUSSIANS,
+                    left_out: None,
                     bound: None,
                     noted: (!noted.is_empty()).then(|| format!("{}: {}", options.path, noted.join("; "))),
                 });
             }
             Init::Mesh(options) => {
-                let read = bound::read(options, profile, scene.extent)?;
+                let read = bound::read(options, profile, scene.extent, scene.origin)?;
                 return Ok(Self {
                     offered: read.gaussians.len(),
                     thinned_by: MAX_GAUSSIANS,
@@ -117,7 +123,8 @@ impl FirstModel {
                     colors: Vec::new(),
                     choice: None,
                     source: "Gaussians on triangles",
-                    bound: Some((read.mesh, read.binding, read.left_out)),
+                    left_out: read.left_out,
+                    bound: Some((read.mesh, read.binding)),
                     noted: None,
                 });
             }
@@ -169,6 +176,7 @@ impl FirstModel {
             } else {
                 MAX_GAUSSIANS
             },
+            left_out,
             bound: None,
             noted: None,
         })
@@ -177,14 +185,14 @@ impl FirstModel {
     /// The mesh that the Gaussians are bound to.
     #[must_use]
     pub fn mesh(&self) -> Option<&BoundMesh> {
-        self.bound.as_ref().map(|(mesh, ..)| mesh)
+        self.bound.as_ref().map(|(mesh, _)| mesh)
     }
 
     /// What a run needs room for, counted over the training views of `scene`.
     #[must_use]
     pub fn demand(&self, profile: &Profile, scene: &SceneIndex) -> Demand {
         Demand {
-            bound: self.bound.as_ref().map(|(_, binding, _)| *binding),
+            bound: self.bound.as_ref().map(|(_, binding)| *binding),
             ..Demand::count(profile, scene, &self.gaussians)
         }
     }
@@ -246,13 +254,12 @@ impl FirstModel {
     /// What was chosen for the background and why, or what was left out of a mesh or a model, for people; `None` where there was nothing to choose.
     #[must_use]
     pub fn choice(&self) -> Option<String> {
-        if let Some((.., left_out)) = &self.bound {
-            return left_out.clone();
-        }
-        if self.noted.is_some() {
-            return self.noted.clone();
-        }
-        self.choice.as_ref()?.describe(self.background.len())
+        let chosen = self
+            .choice
+            .as_ref()
+            .and_then(|choice| choice.describe(self.background.len()));
+        let told: Vec<String> = self.left_out.iter().chain(&self.noted).cloned().chain(chosen).collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 
     /// Where the Gaussians come from, for people.

@@ -40,7 +40,7 @@ pub struct DeliveryOptions {
     /// Highest SH degree, 0 to 3. null = the model's.
     pub sh_degree: Option<u32>,
     /// Smallest x, y, z and largest x, y, z of the centres that are kept, world units. null = everywhere.
-    pub crop: Option<[f32; 6]>,
+    pub crop: Option<[f64; 6]>,
 }
 
 impl DeliveryOptions {
@@ -51,6 +51,7 @@ impl DeliveryOptions {
             max_splats: self.max_splats,
             sh_degree: self.sh_degree,
             crop: self.crop,
+            origin: [0.0; 3],
         }
     }
 }
@@ -72,7 +73,7 @@ pub struct SpzOptions {
     /// Highest SH degree, 0 to 3. null = the model's.
     pub sh_degree: Option<u32>,
     /// Smallest x, y, z and largest x, y, z of the centres that are kept, world units. null = everywhere.
-    pub crop: Option<[f32; 6]>,
+    pub crop: Option<[f64; 6]>,
 }
 
 impl Default for SpzOptions {
@@ -94,6 +95,7 @@ impl SpzOptions {
             max_splats: self.max_splats,
             sh_degree: self.sh_degree,
             crop: self.crop,
+            origin: [0.0; 3],
         }
     }
 }
@@ -112,8 +114,10 @@ pub struct Subset {
     pub max_splats: Option<u32>,
     /// Highest SH degree.
     pub sh_degree: Option<u32>,
-    /// Smallest x, y, z and largest x, y, z of the centres, world units, both inside.
-    pub crop: Option<[f32; 6]>,
+    /// Smallest x, y, z and largest x, y, z of the centres, both inside, in the coordinates of the data set.
+    pub crop: Option<[f64; 6]>,
+    /// What the model's coordinates are relative to, in those of the data set.
+    pub origin: [f64; 3],
 }
 
 impl Subset {
@@ -134,8 +138,14 @@ impl Subset {
 
 /// Whether six numbers are a box: finite, and none of the smallest above its largest.
 #[must_use]
-pub fn is_box(crop: &[f32; 6]) -> bool {
+pub fn is_box(crop: &[f64; 6]) -> bool {
     crop.iter().all(|value| value.is_finite()) && (0..3).all(|axis| crop[axis] <= crop[axis + 3])
+}
+
+/// The corners of a box in the coordinates of a data set, relative to `origin`.
+#[must_use]
+pub fn corners([a, b, c, d, e, f]: [f64; 6], origin: [f64; 3]) -> [[f32; 3]; 2] {
+    [[a, b, c], [d, e, f]].map(|corner| std::array::from_fn(|axis| (corner[axis] - origin[axis]) as f32))
 }
 
 #[cfg(test)]
@@ -163,7 +173,7 @@ mod tests {
             ..DeliveryOptions::default()
         };
         assert!(problems(&cropped([-1.0, 0.0, 0.0, 1.0, 0.0, 5.0])).is_empty());
-        for bad in [[1.0, 0.0, 0.0, -1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0, f32::NAN]] {
+        for bad in [[1.0, 0.0, 0.0, -1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0, 1.0, f64::NAN]] {
             assert_eq!(problems(&cropped(bad)).len(), 1);
         }
     }

@@ -13,7 +13,7 @@ use super::folder::{BLOCKS, HOLD_OUT, PROJECT, ProjectFolder, whole};
 use super::lock::FolderLock;
 use super::masks;
 use super::records::{BlockEntry, BlockRecord, ProjectRecord};
-use super::write::{Draft, write_list};
+use super::write::{Draft, write_list, write_origin};
 use super::{BlockFolder, ProjectError};
 use crate::export::{ExportError, make_folder, write_json};
 use crate::record::run_folder::{RunRecord, is_written_to, record_path};
@@ -147,6 +147,7 @@ impl Cutting {
         write_subsets(Path::new(&self.project.record.scene.sparse), &subset, &|_, name| {
             fs::File::create(model.join(name))
         })?;
+        write_origin(&root, self.project.record.scene.origin.unwrap_or_default())?;
         let masks = format!("{}/", masks::FOLDER);
         let files = record.files.iter().map(|file| file.name.as_str());
         for name in files.filter(|name| *name == HOLD_OUT || name.starts_with(&masks)) {

@@ -34,7 +34,7 @@ pub struct ProjectRecord {
 }
 
 /// The scene of a project.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SceneRecord {
     /// Its folder.
     pub path: String,
@@ -46,6 +46,10 @@ pub struct SceneRecord {
     pub model: Vec<FileRecord>,
     /// Its photos, sorted by name.
     pub photos: Vec<Photo>,
+    /// What coordinates here, of the blocks and of the merged model are relative to, in those of the sparse model; absent where that is
+    /// zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<[f64; 3]>,
 }
 
 /// A file as it was.

@@ -17,6 +17,8 @@ use super::split::{Cut, Survey};
 use super::{BlockFolder, ProjectError};
 use crate::config::Inputs;
 use crate::export::{ExportError, make_folder, write_atomic, write_json};
+use crate::math::sub;
+use crate::scene::origin::{self, ORIGIN_FILE};
 use crate::scene::{SceneIndex, SceneKind, Subsets, write_subsets};
 
 /// Where everything is made.
@@ -93,6 +95,7 @@ pub fn scene_record(scene: &SceneIndex) -> Result<SceneRecord, ProjectError> {
         sparse: absolute(&scene.model)?,
         model: model.collect::<Result<_, ProjectError>>()?,
         photos,
+        origin: (scene.origin != [0.0; 3]).then_some(scene.origin),
     })
 }
 
@@ -154,7 +157,7 @@ fn remove_unfinished(root: &Path) -> Result<(), ProjectError> {
     let blocks = root.join(BLOCKS);
     let is_block = |folder: PathBuf| {
         let names = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let known = ["sparse", "masks", HOLD_OUT, BLOCK];
+        let known = ["sparse", "masks", HOLD_OUT, BLOCK, ORIGIN_FILE];
         folder.join(BLOCK).is_file()
             && names
                 .into_iter()
@@ -278,7 +281,9 @@ impl Draft {
         let wide: Vec<_> = cut.blocks.iter().map(|block| block.wide()).collect();
         for first in (0..count).step_by(AT_A_TIME) {
             let has_image = |part: usize, name: &str| views[first + part].contains(name);
-            let has_point = |part: usize, place: [f64; 3]| wide[first + part].contains(survey.ground.flat(place));
+            let has_point = |part: usize, place: [f64; 3]| {
+                wide[first + part].contains(survey.ground.flat(sub(place, scene.origin)))
+            };
             let subsets = Subsets {
                 count: AT_A_TIME.min(count - first),
                 has_image: &has_image,
@@ -288,6 +293,14 @@ impl Draft {
             write_subsets(&scene.model, &subsets, &create)?;
         }
         let mut files: Vec<Vec<String>> = vec![MODEL.map(str::to_owned).to_vec(); count];
+        // Blocks are merged, so none may choose an origin of its own.
+        let chooses = |at: usize| own_origin(&survey.scene_of(scene, cut, at)) != [0.0; 3];
+        if scene.origin != [0.0; 3] || (0..count).any(chooses) {
+            for (folder, files) in folders.iter().zip(&mut files) {
+                write_origin(folder, scene.origin)?;
+                files.push(ORIGIN_FILE.to_owned());
+            }
+        }
         for (at, folder) in folders.iter().enumerate() {
             if !cut.test[at].is_empty() {
                 write_hold_out(folder, &cut.test[at])?;
@@ -385,6 +398,21 @@ impl Draft {
 pub(super) fn write_list(root: &Path, record: &ProjectRecord) -> Result<(), ProjectError> {
     let list: String = record.blocks.iter().map(|block| format!("{}\n", block.name)).collect();
     Ok(write_atomic(&root.join(LIST), |file| file.write_all(list.as_bytes()))?)
+}
+
+/// The origin that a block would have if its coordinates were those of a data set.
+fn own_origin(block: &SceneIndex) -> [f64; 3] {
+    let cameras = block.cameras_together();
+    let centres: Vec<[f64; 3]> = cameras.iter().map(|camera| camera.position().map(f64::from)).collect();
+    origin::choose(&centres, block.points.iter().map(|point| point.position.map(f64::from)))
+}
+
+/// Writes what the coordinates of a block, and of all others of its project, are relative to.
+pub(super) fn write_origin(folder: &Path, origin: [f64; 3]) -> Result<(), ProjectError> {
+    let text = format!("{}\n", origin::text(origin));
+    Ok(write_atomic(&folder.join(ORIGIN_FILE), |file| {
+        file.write_all(text.as_bytes())
+    })?)
 }
 
 /// The name of a block.

@@ -89,6 +89,7 @@ mod tests {
             fingerprint: "0".repeat(16),
             train_views: 1,
             test_views: 1,
+            origin: None,
         };
         let run = NewRun {
             name: "run".to_owned(),

@@ -6,7 +6,7 @@ use super::evaluation::{self, Evaluation, Told, lpips_sets};
 use super::mesh_renderer::MeshRenderer;
 use super::own_split;
 use super::resolution_phases::Phase;
-use super::stored::{Cameras, pictures, size_px, views_of};
+use super::stored::{Cameras, of_scene, pictures, size_px, views_of};
 use super::{RunError, StoredError};
 use crate::config::Profile;
 use crate::eval::{DepthPicture, EvalFile, Picture};
@@ -69,13 +69,14 @@ impl<'a> Drawn<'a> {
     /// # Errors
     /// [`RunError`] when scene, truth or device fail, and for a scene without test views.
     pub fn evaluate(
-        self,
+        mut self,
         scene: &Path,
         truth: Option<(&Truth, &TruthSettings)>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<MeshEvaluated, RunError> {
         let mut scene = SceneIndex::load(scene, &pinhole_options(self.profile)?)?;
         own_split::keep(&mut scene, self.run)?;
+        self.lie_at(scene.origin)?;
         if scene.test.is_empty() {
             let scene = scene.root;
             return Err(StoredError::NoTestViews { scene }.into());
@@ -154,15 +155,31 @@ impl<'a> Drawn<'a> {
         Ok(paths)
     }
 
+    /// Takes the mesh relative to a scene's origin, if it is not yet.
+    fn lie_at(&mut self, origin: [f64; 3]) -> Result<(), RunError> {
+        if self.surface.mesh.origin() != origin {
+            self.surface = MeshFile::read_from(&self.surface.path, Some(origin))?;
+        }
+        Ok(())
+    }
+
     fn draw(
-        self,
+        mut self,
         cameras: &Cameras,
         samples: u32,
         out: &Path,
         progress: &mut dyn FnMut(Progress),
         mut picture: impl FnMut(&mut MeshRenderer<'_>, &Camera, &Path) -> Result<(), RunError>,
     ) -> Result<Vec<PathBuf>, RunError> {
-        let (views, _) = views_of(cameras, self.run, self.profile)?;
+        let (views, _) = match cameras {
+            Cameras::Scene { scene, set } => {
+                let mut scene = SceneIndex::load(scene, &pinhole_options(self.profile)?)?;
+                own_split::keep(&mut scene, self.run)?;
+                self.lie_at(scene.origin)?;
+                of_scene(&scene, *set, self.profile)?
+            }
+            _ => views_of(cameras, self.profile)?,
+        };
         let sizes_px: Vec<[u32; 2]> = views.iter().map(|(_, camera)| size_px(camera)).collect();
         let views_px = (&sizes_px[..], false);
         let mut renderer = MeshRenderer::new(self.open, self.profile, &self.surface, samples, views_px, None)?;

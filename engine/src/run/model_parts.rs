@@ -70,6 +70,17 @@ impl ModelParts {
         }
     }
 
+    /// Moves all centres, world units.
+    pub(super) fn move_by(&mut self, step: [f64; 3]) {
+        match &mut self.from {
+            From::Memory(model) => model.move_by(step),
+            From::File(kept) => {
+                kept.parts.clear();
+                kept.file.move_by(step);
+            }
+        }
+    }
+
     /// Gaussians.
     pub(super) fn len(&self) -> usize {
         match &self.from {

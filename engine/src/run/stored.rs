@@ -16,8 +16,11 @@ use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
 use crate::eval::{EvalFile, Picture, PoseSource};
-use crate::export::{ModelFile, PlyComments, PlyParts, RenderMode, read_camera_path, read_cameras, read_model_file};
+use crate::export::{
+    ModelFile, PlyComments, PlyParts, RenderMode, model_origin, read_camera_path, read_cameras, read_model_file,
+};
 use crate::gaussians::Gaussians;
+use crate::math::sub;
 use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Up};
 use crate::plan::{
@@ -111,6 +114,8 @@ pub struct Stored<'a> {
     look: Look,
     /// Cameras beside the model, of a run that corrected them.
     cameras: PathBuf,
+    /// What the file says beside its numbers.
+    comments: PlyComments,
     /// What the file says of its kernel: whether it has a Mip filter, and its size.
     stated: [bool; 2],
     iteration: u32,
@@ -204,6 +209,7 @@ impl<'a> Stored<'a> {
             run: location.config.as_deref().and_then(Path::parent).map(Path::to_owned),
             look,
             cameras: location.ply.with_file_name("cameras.json"),
+            comments,
             stated,
             iteration,
             notes,
@@ -216,10 +222,16 @@ impl<'a> Stored<'a> {
         &self.notes
     }
 
-    /// The scene in `path`, its cameras where the run of the model corrected them to; true when it did.
-    fn scene(&self, path: &Path, options: &SceneOptions) -> Result<(SceneIndex, bool), RunError> {
+    /// The scene in `path`, its cameras where the run of the model corrected them to; true when it did. The model is moved to
+    /// the scene's origin, if that is not its own.
+    fn scene(&mut self, path: &Path, options: &SceneOptions) -> Result<(SceneIndex, bool), RunError> {
         let mut scene = SceneIndex::load(path, options)?;
         own_split::keep(&mut scene, self.run.as_deref())?;
+        let own = model_origin(&self.path, &self.comments, scene.origin)?;
+        if own != scene.origin {
+            self.model.move_by(sub(own, scene.origin));
+            self.comments.origin = Some(scene.origin);
+        }
         let refined = self.cameras.is_file();
         if refined {
             let known: BTreeMap<String, Camera> = read_cameras(&self.cameras)?.into_iter().collect();
@@ -254,10 +266,10 @@ impl<'a> Stored<'a> {
 
     /// The views to draw, those of a scene as it is read by `options`, and the near plane of the scene that they are of, unless the
     /// profile has one.
-    fn views(&self, cameras: &Cameras, options: &SceneOptions) -> Result<Views, RunError> {
+    fn views(&mut self, cameras: &Cameras, options: &SceneOptions) -> Result<Views, RunError> {
         match cameras {
             Cameras::Scene { scene, set } => of_scene(&self.scene(scene, options)?.0, *set, self.profile),
-            _ => views_of(cameras, None, self.profile),
+            _ => views_of(cameras, self.profile),
         }
     }
 
@@ -502,19 +514,15 @@ pub(super) fn pictures(
 type Views = (Vec<(String, Camera)>, Option<f32>);
 
 /// The views, all of them pinholes; those of a scene bring its near plane along, unless the profile has one.
-pub(super) fn views_of(cameras: &Cameras, run: Option<&Path>, profile: &Profile) -> Result<Views, RunError> {
+pub(super) fn views_of(cameras: &Cameras, profile: &Profile) -> Result<Views, RunError> {
     match cameras {
         Cameras::File(path) => Ok((read_cameras(path)?, None)),
         Cameras::Path(path) => Ok((read_camera_path(path)?, None)),
-        Cameras::Scene { scene, set } => {
-            let mut scene = SceneIndex::load(scene, &pinhole_options(profile)?)?;
-            own_split::keep(&mut scene, run)?;
-            of_scene(&scene, *set, profile)
-        }
+        Cameras::Scene { scene, set } => of_scene(&SceneIndex::load(scene, &pinhole_options(profile)?)?, *set, profile),
     }
 }
 
-fn of_scene(scene: &SceneIndex, set: Split, profile: &Profile) -> Result<Views, RunError> {
+pub(super) fn of_scene(scene: &SceneIndex, set: Split, profile: &Profile) -> Result<Views, RunError> {
     let views = scene.views_of(set).iter();
     let views: Vec<_> = views.map(|view| (view.id.clone(), view.camera.clone())).collect();
     if views.is_empty() {

@@ -26,7 +26,8 @@ impl Capture {
     /// The facts of a scene.
     #[must_use]
     pub fn of(scene: &SceneIndex) -> Self {
-        let cameras = || scene.train.iter().map(|view| &view.camera);
+        let together = scene.cameras_together();
+        let cameras = || together.iter().copied();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Self {
             photos: count(scene.train.len()),

@@ -146,12 +146,8 @@ pub enum SceneError {
         /// The largest size read.
         limit: u64,
     },
-    /// A camera model that is unknown.
-    #[error(
-        "{}: camera {camera} uses the model {model}, which is not known; known are {}; \
-         undistort the images first (colmap image_undistorter writes such a data set)",
-        path.display(), super::formats::lens::MODELS.join(", ")
-    )]
+    /// A camera model that is unknown, or not read with its distortion.
+    #[error("{}: camera {camera} uses the model {model}, {}", path.display(), super::formats::lens::not_read(model))]
     CameraModel {
         /// File concerned.
         path: PathBuf,

@@ -22,6 +22,8 @@ pub struct SceneIndex {
     pub test: Vec<View>,
     /// Points of the sparse model or point cloud in file order; empty when there are none.
     pub points: Vec<Point>,
+    /// What coordinates are relative to, in those of the data set; zero unless they are so large that f32 cannot hold them.
+    pub origin: [f64; 3],
     /// 1.1 times the largest distance of a training camera from their mean, world units; always above 0.
     pub extent: f32,
     /// How near things are to the training cameras.
@@ -40,6 +42,8 @@ pub struct SceneIndex {
     pub missing: Vec<String>,
     /// Names of listed images whose files cannot be decoded by what their headers say, sorted.
     pub undecodable: Vec<String>,
+    /// Names of images left out because their cameras are far from all others and show nothing of the scene, sorted.
+    pub strays: Vec<String>,
     /// The cameras that took the images, in the order of their first image.
     pub cameras: Vec<CameraUse>,
     pub(super) resolution: Resolution,
@@ -90,7 +94,7 @@ impl SceneIndex {
             .copied()
             .collect();
         let extent = split::camera_extent(&train);
-        let cameras: Vec<&Camera> = train.iter().map(|view| &view.camera).collect();
+        let near = Near::of(&split::together(&train), &points);
         Self {
             kind: self.kind,
             root: self.root.clone(),
@@ -99,10 +103,11 @@ impl SceneIndex {
             } else {
                 split::point_extent(&train, &points)
             },
-            near: Near::of(&cameras, &points),
+            near,
             train,
             test: Vec::new(),
             points,
+            origin: self.origin,
             warnings: Vec::new(),
             masked: self.masked,
             notices: Vec::new(),
@@ -110,6 +115,7 @@ impl SceneIndex {
             images: self.images.clone(),
             missing: Vec::new(),
             undecodable: Vec::new(),
+            strays: Vec::new(),
             cameras: self.cameras.clone(),
             resolution: self.resolution,
         }
@@ -140,15 +146,22 @@ impl SceneIndex {
         })
     }
 
-    /// Mean of the training cameras' positions, world units.
+    /// The training cameras without those far from all others; never empty.
+    #[must_use]
+    pub fn cameras_together(&self) -> Vec<&Camera> {
+        split::together(&self.train)
+    }
+
+    /// Mean of the training cameras' positions, strays left out, world units.
     #[must_use]
     pub fn center(&self) -> [f32; 3] {
         let mut sum = [0.0_f64; 3];
-        for view in &self.train {
-            let position = view.camera.position();
+        let cameras = self.cameras_together();
+        for camera in &cameras {
+            let position = camera.position();
             sum = std::array::from_fn(|axis| sum[axis] + f64::from(position[axis]));
         }
-        let count = self.train.len().max(1) as f64;
+        let count = cameras.len().max(1) as f64;
         sum.map(|total| (total / count) as f32)
     }
 

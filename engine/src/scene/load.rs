@@ -4,6 +4,8 @@
 //! split. Images that are listed but not there are left out and counted, and so are those that cannot be decoded; when none is left, that is
 //! an error.
 
+mod far;
+mod files;
 mod notices;
 mod sets;
 mod transparency;
@@ -18,26 +20,15 @@ use super::camera_use::CameraUse;
 use super::error::listed;
 use super::fence::Fence;
 use super::formats::lens::{Distortion, Lens};
-use super::formats::pairing::Pairing;
 use super::formats::posed::PosedImage;
 use super::formats::transforms::{self, Frames};
 use super::formats::{colmap, multiscale, points_ply, unknown};
 use super::index::SceneIndex;
 use super::options::{AlphaChoice, HoldOut, SceneKind, SceneOptions};
-use super::photos::header;
-use super::photos::header::Header;
+use super::origin::WidePoint;
 use super::photos::upright::Planner;
 use super::view::{self, Alpha, View};
-use super::{Near, Point, Resolution, SceneError, depths, masks, normals, seen, split};
-
-/// Image folder of COLMAP data sets unless told otherwise.
-const IMAGES: &str = "images";
-/// Image folder of data sets whose photos are not undistorted yet, where there is no other.
-const INPUT: &str = "input";
-/// Divisors that ready-made image folders come in.
-const READY_MADE: [u32; 3] = [2, 4, 8];
-/// Most entries of a scene's folder that are searched for images.
-const MOST_FOLDERS: usize = 1000;
+use super::{Near, Point, Resolution, SceneError, depths, masks, normals, origin, seen, split};
 
 /// Reads the data set in `root`.
 pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
@@ -52,8 +43,10 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         fence,
         planner: Planner::new(options.undistort),
         resolution: options.resolution,
+        origin: [0.0; 3],
         missing: Vec::new(),
         undecodable: Vec::new(),
+        strays: Vec::new(),
         cameras: Vec::new(),
         masks: BTreeMap::new(),
         transparent: Vec::new(),
@@ -117,8 +110,11 @@ struct Loader<'a> {
     fence: Fence,
     planner: Planner,
     resolution: Resolution,
+    /// What poses and points are relative to.
+    origin: [f64; 3],
     missing: Vec<String>,
     undecodable: Vec<String>,
+    strays: Vec<String>,
     cameras: Vec<(Lens, CameraUse)>,
     /// Masks that the data set names, relative to its folder, by image.
     masks: BTreeMap<String, String>,
@@ -132,7 +128,10 @@ impl Loader<'_> {
     fn colmap(mut self, folder: &Path, notice: Option<String>) -> Result<SceneIndex, SceneError> {
         self.notices.extend(notice);
         let most = self.options.seen_points as usize;
-        let mut model = colmap::read(folder, &self.fence, most)?;
+        let given = origin::given(self.root, &self.fence)?;
+        let mut model = colmap::read(folder, &self.fence, most, given)?;
+        self.lies_at(model.origin, given.is_some());
+        self.notices.append(&mut model.notices);
         if model.points.is_empty() {
             let what = if model.points_missing {
                 "has no points3D file"
@@ -157,25 +156,24 @@ impl Loader<'_> {
     fn blender(mut self) -> Result<SceneIndex, SceneError> {
         let [train, test, val] =
             [transforms::TRAIN_FILE, transforms::TEST_FILE, transforms::VAL_FILE].map(|name| self.root.join(name));
-        let mut points = None;
-        let mut open = |file: &Path| -> Result<Vec<View>, SceneError> {
-            let frames = self.frames(file)?;
-            points = points.take().or(frames.points);
-            self.views(self.root, file, frames.images, self.options.alpha.or(Alpha::Composite))
-        };
-        let train_views = open(&train)?;
-        let test_views = test.is_file().then(|| open(&test)).transpose()?;
+        let mut train_frames = self.frames(&train)?;
+        let mut test_frames = test.is_file().then(|| self.frames(&test)).transpose()?;
         if val.is_file() {
             self.notices.push(format!(
                 "{} is not read: its frames are for validation",
                 transforms::VAL_FILE
             ));
         }
-        let points = match points {
-            Some(name) => self.points(&name)?,
-            None => Vec::new(),
-        };
-        let sets = self.ready_split(train_views, test_views, transforms::TEST_FILE)?;
+        let named = [Some(&train_frames), test_frames.as_ref()];
+        let named = named.into_iter().flatten().find_map(|frames| frames.points.clone());
+        let points = named.map(|name| self.points(&name)).transpose()?.unwrap_or_default();
+        let no_frames: &mut [PosedImage] = &mut [];
+        let test_images = test_frames.as_mut().map_or(no_frames, |frames| &mut frames.images);
+        let points = self.place(&mut [&mut train_frames.images, test_images], &points)?;
+        let alpha = self.options.alpha.or(Alpha::Composite);
+        let train_views = self.views(self.root, &train, train_frames.images, alpha)?;
+        let test_views = test_frames.map(|frames| self.views(self.root, &test, frames.images, alpha));
+        let sets = self.ready_split(train_views, test_views.transpose()?, transforms::TEST_FILE)?;
         let root = self.root;
         self.finish(SceneKind::Blender, &train, root, sets, points)
     }
@@ -191,16 +189,19 @@ impl Loader<'_> {
     }
 
     /// Points of a PLY file in the scene.
-    fn points(&mut self, name: &str) -> Result<Vec<Point>, SceneError> {
+    fn points(&mut self, name: &str) -> Result<Vec<WidePoint>, SceneError> {
         let path = self.root.join(name);
         self.fence.check(&path)?;
-        points_ply::read_points(&path)
+        let mut cloud = points_ply::read(&path)?;
+        self.notices.append(&mut cloud.notices);
+        Ok(cloud.points)
     }
 
     fn multiscale(mut self) -> Result<SceneIndex, SceneError> {
         let file = self.root.join(multiscale::FILE);
         self.fence.check(&file)?;
-        let (train, test) = multiscale::read(&file)?;
+        let (mut train, mut test) = multiscale::read(&file)?;
+        self.place(&mut [&mut train, test.as_deref_mut().unwrap_or_default()], &[])?;
         let train = self.views(self.root, &file, train, self.options.alpha.or(Alpha::Composite))?;
         let test = test.map(|test| self.views(self.root, &file, test, self.options.alpha.or(Alpha::Composite)));
         let sets = self.ready_split(train, test.transpose()?, "test split")?;
@@ -218,6 +219,7 @@ impl Loader<'_> {
                 Vec::new()
             }
         };
+        let points = self.place(&mut [&mut frames.images], &points)?;
         let usual = self.options.eval && self.options.hold_out == HoldOut::Usual;
         if usual {
             frames.images.retain(|image| !frames.unused.contains(&image.name));
@@ -231,104 +233,27 @@ impl Loader<'_> {
         self.finish(SceneKind::Nerfstudio, &file, root, sets, points)
     }
 
+    /// Takes the scene's origin off poses and points.
+    fn place(&mut self, images: &mut [&mut [PosedImage]], points: &[WidePoint]) -> Result<Vec<Point>, SceneError> {
+        let given = origin::given(self.root, &self.fence)?;
+        let places = points.iter().map(|point| point.position);
+        let origin = origin::take_off(given, images, places);
+        self.lies_at(origin, given.is_some());
+        Ok(points.iter().map(|point| point.from(origin)).collect())
+    }
+
+    /// Notes the scene's origin.
+    fn lies_at(&mut self, origin: [f64; 3], given: bool) {
+        self.origin = origin;
+        if origin != [0.0; 3] {
+            self.notices.push(origin::notice(origin, given));
+        }
+    }
+
     fn warn_no_points(&mut self, what: &str) {
         self.warnings.push(format!(
             "{what}; unless init says otherwise, training starts from random points in front of the cameras"
         ));
-    }
-
-    /// The folder with the images of a COLMAP data set: the one asked for, one with images of the size asked for, or
-    /// `images`.
-    fn image_folder(&mut self, posed: &[PosedImage]) -> Result<PathBuf, SceneError> {
-        if let Some(images) = &self.options.images {
-            let folder = self.root.join(images);
-            // the user named it, so links in its own path are meant
-            self.fence.allow(&folder);
-            return Ok(folder);
-        }
-        let whole = self.root.join(IMAGES);
-        let input = self.root.join(INPUT);
-        if !whole.exists() && input.is_dir() {
-            self.notices
-                .push(format!("images are taken from {INPUT}: there is no folder {IMAGES}"));
-            return Ok(input);
-        }
-        // exports of one folder, where the photos lie beside the model
-        if !whole.exists()
-            && posed
-                .first()
-                .is_some_and(|image| is_there(&self.root.join(&image.name)))
-        {
-            return Ok(self.root.to_owned());
-        }
-        let divisor = match self.resolution {
-            Resolution::Divide(divisor) if READY_MADE.contains(&divisor) => divisor,
-            _ => return Ok(whole),
-        };
-        let name = format!("{IMAGES}_{divisor}");
-        let folder = self.root.join(&name);
-        if !folder.is_dir() {
-            return Ok(whole);
-        }
-        let paths = |folder: &Path| posed.iter().map(|image| folder.join(&image.name)).collect::<Vec<_>>();
-        let headers = header::read_all(&paths(&folder), &self.fence)?;
-        let headers: Vec<Option<Header>> = headers.into_iter().map(|header| header.ok().flatten()).collect();
-        let there = headers.iter().flatten().count();
-        let whole_there = paths(&whole).iter().filter(|path| path.is_file()).count();
-        let odd = posed.iter().zip(&headers).find_map(|(image, header)| {
-            let header = (*header)?;
-            (!is_divided(&image.lens, header, divisor)).then_some((image, header))
-        });
-        let why_not = match odd {
-            Some((image, Header { width, height, .. })) => {
-                format!(
-                    "{} there is {width}x{height}, which is not its camera's size by {divisor}",
-                    image.name
-                )
-            }
-            None if there == 0 || there < whole_there => {
-                format!("it holds {there} of the images and {IMAGES} {whole_there}")
-            }
-            None => {
-                self.resolution = Resolution::Divide(1);
-                self.notices.push(format!(
-                    "images are taken from {name}, which holds them at the size asked for \
-                     (--images ./{IMAGES} resizes the others instead)"
-                ));
-                return Ok(folder);
-            }
-        };
-        self.notices.push(format!("{name} is not used: {why_not}"));
-        Ok(whole)
-    }
-
-    /// Headers of image files. Those that are not there are looked for under another ending, and `paths` follows.
-    fn headers(&mut self, paths: &mut [PathBuf]) -> Result<Vec<header::Found>, SceneError> {
-        let mut headers = header::read_all(paths, &self.fence)?;
-        let mut pairing = Pairing::default();
-        let (mut places, mut others) = (Vec::new(), Vec::new());
-        for (at, path) in paths.iter().enumerate() {
-            if let (Ok(None), Some(other)) = (&headers[at], pairing.find(path)) {
-                places.push(at);
-                others.push(other);
-            }
-        }
-        let found = header::read_all(&others, &self.fence)?;
-        if let (Some(other), Some(at)) = (others.first(), places.first()) {
-            let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            self.notices.push(format!(
-                "{} of {} images are there under another ending, such as {} for {}",
-                others.len(),
-                paths.len(),
-                name(other),
-                name(&paths[*at])
-            ));
-        }
-        for ((at, other), header) in places.into_iter().zip(others).zip(found) {
-            headers[at] = header;
-            paths[at] = other;
-        }
-        Ok(headers)
     }
 
     /// Pairs poses with image files, sorted by name; images that are not there, or cannot be decoded, are left out and
@@ -341,7 +266,8 @@ impl Loader<'_> {
         alpha: Alpha,
     ) -> Result<Vec<View>, SceneError> {
         let mut paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
-        let headers = self.headers(&mut paths)?;
+        let names: Vec<String> = posed.iter().map(|image| image.name.clone()).collect();
+        let headers = self.headers(folder, &names, &mut paths)?;
         let count = posed.len();
         let (mut views, mut missing, mut odd) = (Vec::with_capacity(count), Vec::new(), Vec::new());
         let mut undecodable = Unreadable::default();
@@ -419,40 +345,6 @@ impl Loader<'_> {
         Ok(views)
     }
 
-    fn why_empty(&self, folder: &Path, listed_images: usize, missing: &[String]) -> String {
-        if listed_images == 0 {
-            return "it lists no images; export the model again".to_owned();
-        }
-        let state = match std::fs::read_dir(folder) {
-            Ok(_) => format!("is in {}", folder.display()),
-            Err(_) if folder.exists() => format!("is there: {} is not a folder that can be read", folder.display()),
-            Err(_) => format!("is there: there is no folder {}", folder.display()),
-        };
-        let remedy = match self.folder_with(missing) {
-            Some(name) => format!("they are in {name}: add `-i {name}`"),
-            None => "name their folder with `-i FOLDER`".to_owned(),
-        };
-        format!(
-            "none of its {listed_images} images {state} (missing: {}); {remedy}",
-            listed(missing)
-        )
-    }
-
-    /// The folder of the scene that holds the first of these images.
-    fn folder_with(&self, names: &[String]) -> Option<String> {
-        let first = names.first()?;
-        let entries = std::fs::read_dir(self.root).into_iter().flatten().flatten();
-        let holds = |folder: &PathBuf| is_there(&folder.join(first));
-        let mut folders: Vec<PathBuf> = entries
-            .take(MOST_FOLDERS)
-            .map(|entry| entry.path())
-            .filter(holds)
-            .collect();
-        folders.sort();
-        let name = folders.first()?.file_name()?;
-        Some(name.to_string_lossy().into_owned())
-    }
-
     fn count_camera(&mut self, lens: Lens, view: &View) {
         let file_px = view.upright.turned_px();
         let known = self.cameras.iter_mut().rev();
@@ -512,6 +404,7 @@ impl Loader<'_> {
             let (width, height) = (view.source_width, view.source_height);
             view.set_size(self.resolution.apply(width, height, 1.0));
         }
+        let (trained, points) = self.without_strays(&mut views, trained, points);
         let test = views.split_off(trained);
         let mut train = views;
         self.warnings.extend(odd_sizes(&train, self.resolution));
@@ -531,7 +424,7 @@ impl Loader<'_> {
                 remedy,
             ));
         }
-        let near = Near::of(&train.iter().map(|view| &view.camera).collect::<Vec<_>>(), &points);
+        let near = Near::of(&split::together(&train), &points);
         if near.depth.is_none() && !points.is_empty() {
             self.warnings.push(format!(
                 "no training picture contains any of the {} sparse points; check that poses and points are of one model, and \
@@ -571,6 +464,7 @@ impl Loader<'_> {
             train,
             test,
             points,
+            origin: self.origin,
             extent,
             near,
             masked,
@@ -580,6 +474,7 @@ impl Loader<'_> {
             images: images.to_owned(),
             missing: self.missing,
             undecodable: self.undecodable,
+            strays: self.strays,
             cameras,
             resolution: self.resolution,
         })
@@ -595,21 +490,6 @@ fn all_odd(mut odd: Vec<(String, SceneError)>) -> Option<SceneError> {
         *all = names;
     }
     Some(error)
-}
-
-/// True for a photo that is there, under its own ending or another.
-fn is_there(path: &Path) -> bool {
-    path.is_file() || Pairing::default().find(path).is_some()
-}
-
-/// True when a file has the size of its camera divided by `divisor`, rounded either way.
-fn is_divided(lens: &Lens, header: Header, divisor: u32) -> bool {
-    let near = |side: u64, file: u32| {
-        let exact = side as f64 / f64::from(divisor);
-        (exact - f64::from(file)).abs() < 1.0
-    };
-    let fits = |[width, height]: [u64; 2]| near(width, header.width) && near(height, header.height);
-    lens.size.is_some_and(|size| fits(size) || fits([size[1], size[0]]))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod near;
 mod nearest;
 mod normals;
 mod options;
+pub mod origin;
 mod photos;
 mod point;
 mod random;
@@ -34,6 +35,7 @@ mod sampler;
 pub(crate) mod scratch;
 mod seen;
 mod split;
+mod strays;
 mod undistort;
 mod view;
 

@@ -29,6 +29,9 @@ pub struct SceneReport {
     /// Names of those that are there and cannot be decoded, sorted.
     #[serde(default)]
     pub images_undecodable: Vec<String>,
+    /// Names of those that are left out because their cameras are far from all others, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images_far: Vec<String>,
     /// Views trained on.
     pub train_views: usize,
     /// Views held out.
@@ -45,6 +48,9 @@ pub struct SceneReport {
     pub cameras_box: [[f32; 3]; 2],
     /// Scene extent: 1.1 times the largest distance of a training camera from their mean, world units.
     pub extent: f32,
+    /// What coordinates are relative to, in those of the data set; absent where that is zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<[f64; 3]>,
     /// Images that a mask belongs to.
     pub masked_images: usize,
     /// Largest share of an image's area that undistortion loses, 0 to 1; absent without distortion.
@@ -113,10 +119,11 @@ impl SceneReport {
             model: scene.model.display().to_string(),
             images: scene.images.display().to_string(),
             cameras: cameras.collect(),
-            images_listed: found + scene.missing.len() + scene.undecodable.len(),
+            images_listed: found + scene.missing.len() + scene.undecodable.len() + scene.strays.len(),
             images_found: found,
             images_missing: scene.missing.clone(),
             images_undecodable: scene.undecodable.clone(),
+            images_far: scene.strays.clone(),
             train_views: scene.train.len(),
             test_views: scene.test.len(),
             training_sizes: sizes(views()),
@@ -125,6 +132,7 @@ impl SceneReport {
             points_box: bounds(points),
             cameras_box: bounds(views().map(|view| view.camera.position())).unwrap_or_default(),
             extent: scene.extent,
+            origin: (scene.origin != [0.0; 3]).then_some(scene.origin),
             masked_images: views().filter(|view| view.mask.is_some()).count(),
             largest_crop: crops.reduce(f64::max),
             exposure_spread: None,

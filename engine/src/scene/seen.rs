@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Camera, Point, evenly};
+use super::origin::WidePoint;
+use super::{Camera, evenly};
 
 /// Most points kept of all photos together: 32 MiB.
 const MOST_POINTS: usize = 1 << 21;
@@ -27,7 +28,7 @@ pub struct SeenPoint {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PointRecord {
     pub(super) id: u64,
-    pub(super) point: Point,
+    pub(super) point: WidePoint,
     pub(super) error_px: f64,
     /// Keypoints that were matched to it.
     pub(super) track: u32,
@@ -48,11 +49,12 @@ pub(super) fn most_of(most: usize, photos: usize) -> usize {
     most.min(MOST_POINTS / photos.max(1))
 }
 
-/// The points behind the ids that photos list, by the photo's name; ids of no point and points of short tracks are dropped.
+/// The points behind the ids that photos list, relative to `origin`, by the photo's name; ids of no point and points of short tracks are dropped.
 pub(super) fn resolve(
     listed: impl IntoIterator<Item = (String, Vec<u64>)>,
     points: &[PointRecord],
     most: usize,
+    origin: [f64; 3],
 ) -> BTreeMap<String, Seen> {
     let mut by_id: Vec<(u64, u32)> = (0..).zip(points).map(|(index, record)| (record.id, index)).collect();
     by_id.sort_unstable();
@@ -61,7 +63,7 @@ pub(super) fn resolve(
         let record = points.get(by_id.get(at)?.1 as usize)?;
         let known = record.error_px >= 0.0 && record.error_px.is_finite();
         (record.track >= LEAST_TRACK).then_some(SeenPoint {
-            position: record.point.position,
+            position: record.point.from(origin).position,
             error_px: if known { record.error_px as f32 } else { f32::NAN },
         })
     };
@@ -90,8 +92,8 @@ mod tests {
     fn record(id: u64, track: u32, error_px: f64) -> PointRecord {
         PointRecord {
             id,
-            point: Point {
-                position: [id as f32, 0.0, 5.0],
+            point: WidePoint {
+                position: [id as f64, 0.0, 5.0],
                 color: [0; 3],
             },
             error_px,
@@ -116,7 +118,7 @@ mod tests {
     fn short_tracks_and_unknown_ids_are_dropped() {
         let points = [record(9, 3, 0.5), record(4, 2, 0.1), record(7, 8, -1.0)];
         let listed = [("a".to_owned(), vec![7, 4, 11, 9, 7]), ("b".to_owned(), vec![4])];
-        let seen = resolve(listed, &points, 2);
+        let seen = resolve(listed, &points, 2, [0.0; 3]);
         assert!(seen["b"].is_empty());
         let [first, second] = seen["a"][..] else {
             unreachable!("{seen:?}")

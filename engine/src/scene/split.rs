@@ -26,9 +26,19 @@ pub(super) fn hold_out(views: Vec<View>, every: usize) -> (Vec<View>, Vec<View>)
     split
 }
 
-/// 1.1 times the largest distance of a camera centre from the mean of the centres, world units; 0 for one camera.
+/// Cameras of the views that stand together: all but those far from all others.
+pub(super) fn together(views: &[View]) -> Vec<&Camera> {
+    views
+        .iter()
+        .filter(|view| !view.is_stray)
+        .map(|view| &view.camera)
+        .collect()
+}
+
+/// 1.1 times the largest distance of a camera centre from the mean of the centres, world units; 0 for one camera. Strays do not count.
 pub(super) fn camera_extent(views: &[View]) -> f32 {
-    let centres = || views.iter().map(|view| centre(&view.camera));
+    let together = together(views);
+    let centres = || together.iter().map(|camera| centre(camera));
     let mean = mean(centres());
     let farthest = centres().map(|centre| distance(centre, mean)).fold(0.0, f64::max);
     (EXTENT_MARGIN * farthest) as f32
@@ -36,7 +46,7 @@ pub(super) fn camera_extent(views: &[View]) -> f32 {
 
 /// 1.1 times the median distance of the points from the mean camera centre; 1 without points.
 pub(super) fn point_extent(views: &[View], points: &[Point]) -> f32 {
-    let mean = mean(views.iter().map(|view| centre(&view.camera)));
+    let mean = mean(together(views).into_iter().map(centre));
     let mut distances: Vec<f64> = points
         .iter()
         .map(|point| distance(point.position.map(f64::from), mean))

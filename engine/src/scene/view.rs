@@ -81,6 +81,8 @@ pub struct View {
     pub source_height: u32,
     /// Intrinsics at that size.
     pub intrinsics: Intrinsics,
+    /// The camera is far from all others, and does not count for where the scene is and how large.
+    pub is_stray: bool,
     /// How alpha is handled.
     pub alpha: Alpha,
     /// What is done to the file's picture first.
@@ -125,6 +127,7 @@ impl View {
             source_width: width,
             source_height: height,
             intrinsics,
+            is_stray: false,
             alpha,
             upright,
             mask: None,

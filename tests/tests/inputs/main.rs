@@ -3,4 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bundled;
+mod colmap;
 mod models;
+mod origins;
+mod strays;

@@ -35,6 +35,14 @@ pub struct Read {
 /// [`Error::Content`] for what is no GLB file, damaged, or uses what is not read: files beside it, compression, several
 /// pictures; and what [`Mesh`] refuses.
 pub fn read(bytes: &[u8]) -> Result<Read, Error> {
+    read_from(bytes, [0.0; 3])
+}
+
+/// [`read()`] of a mesh whose positions are wanted relative to `origin`: nodes place them in the coordinates of a data set.
+///
+/// # Errors
+/// Those of [`read()`].
+pub fn read_from(bytes: &[u8], origin: [f64; 3]) -> Result<Read, Error> {
     let file = File::new(bytes)?;
     if let Some(name) = list(&file.json, "extensionsRequired")
         .iter()
@@ -52,11 +60,12 @@ pub fn read(bytes: &[u8]) -> Result<Read, Error> {
         ..Parts::default()
     };
     let scene = file.json["scene"].as_u64().unwrap_or(0);
-    let identity = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+    let [x, y, z] = origin.map(|value| 0.0 - value);
+    let from = [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, y], [0.0, 0.0, 1.0, z]];
     for node in list(at(&file.json, "scenes", scene)?, "nodes") {
-        file.node(whole(node)?, &identity, 0, &mut parts)?;
+        file.node(whole(node)?, &from, 0, &mut parts)?;
     }
-    let mut mesh = Mesh::new(parts.positions, parts.triangles)?;
+    let mut mesh = Mesh::new(parts.positions, parts.triangles)?.with_origin(origin);
     if parts.with_normals {
         mesh = mesh.with_normals(parts.normals)?;
     }

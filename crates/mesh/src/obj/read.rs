@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::io::{BufRead, Read as _};
-use std::str::SplitAsciiWhitespace;
+use std::str::{FromStr, SplitAsciiWhitespace};
+
+use kiln_ply::origin_of;
 
 use crate::polygon::triangulate;
 use crate::vector::{V3, add, narrow, unit, wide};
@@ -22,8 +24,24 @@ const SHOWN: usize = 40;
 ///
 /// # Errors
 /// [`Error::Line`], [`Error::Io`], and what [`Mesh`] refuses.
-pub fn read(mut input: impl BufRead) -> Result<Mesh, Error> {
-    let mut file = File::default();
+pub fn read(input: impl BufRead) -> Result<Mesh, Error> {
+    lines(input, None)
+}
+
+/// [`read()`] of a mesh whose positions are wanted relative to `origin`: they are those of a data set, or relative to what a comment
+/// `# origin X Y Z` before them says.
+///
+/// # Errors
+/// Those of [`read()`].
+pub fn read_from(input: impl BufRead, origin: [f64; 3]) -> Result<Mesh, Error> {
+    lines(input, Some(origin))
+}
+
+fn lines(mut input: impl BufRead, from: Option<[f64; 3]>) -> Result<Mesh, Error> {
+    let mut file = File {
+        from,
+        ..File::default()
+    };
     let mut raw = Vec::new();
     for line in 1_u64.. {
         raw.clear();
@@ -61,6 +79,10 @@ type Corner = (u32, Option<u32>, Option<u32>);
 
 #[derive(Default)]
 struct File {
+    /// What the file's positions are relative to.
+    own: [f64; 3],
+    /// What they are wanted relative to.
+    from: Option<[f64; 3]>,
     positions: Vec<[f32; 3]>,
     colors: Vec<[f32; 3]>,
     uvs: Vec<[f32; 2]>,
@@ -71,23 +93,30 @@ struct File {
 
 impl File {
     fn line(&mut self, line: &str) -> Result<(), String> {
-        let line = line.split('#').next().unwrap_or_default();
+        let (line, comment) = line.split_once('#').unwrap_or((line, ""));
+        if self.positions.is_empty()
+            && let Some(origin) = origin_of(&[comment.trim().to_owned()])
+        {
+            self.own = origin;
+        }
         let mut words = line.split_ascii_whitespace();
         match words.next() {
             Some("v") => {
-                let mut rest = Vec::with_capacity(6);
+                let mut rest: Vec<f64> = Vec::with_capacity(6);
                 for word in words.by_ref() {
                     rest.push(number(Some(word), "v")?);
                 }
                 let (&[x, y, z], rest) = rest.split_first_chunk().ok_or("fewer than three numbers for v")?;
-                self.positions.push([x, y, z]);
+                let origin = self.from.unwrap_or(self.own);
+                let step = |axis: usize, value: f64| (value + (self.own[axis] - origin[axis])) as f32;
+                self.positions.push([step(0, x), step(1, y), step(2, z)]);
                 // Three more are a colour; one more is a weight of curves.
                 if let &[r, g, b] = rest {
-                    self.colors.push([r, g, b]);
+                    self.colors.push([r, g, b].map(|value| value as f32));
                 }
             }
             Some("vt") => {
-                let u = number(words.next(), "vt")?;
+                let u: f32 = number(words.next(), "vt")?;
                 let v = words.next().map_or(Ok(0.0), |word| number(Some(word), "vt"))?;
                 self.uvs.push([u, 1.0 - v]);
             }
@@ -129,7 +158,9 @@ impl File {
 
     fn mesh(self) -> Result<Mesh, Error> {
         let vertices = self.positions.len();
-        let mesh = Mesh::new(self.positions, self.triangles.iter().map(|t| t.map(|c| c.0)).collect())?;
+        let origin = self.from.unwrap_or(self.own);
+        let mesh =
+            Mesh::new(self.positions, self.triangles.iter().map(|t| t.map(|c| c.0)).collect())?.with_origin(origin);
         let mesh = match vertices > 0 && self.colors.len() == vertices {
             true => mesh.with_colors(self.colors)?,
             false => mesh,
@@ -173,7 +204,7 @@ fn shown(word: &str) -> String {
     format!("{:?}", word.chars().take(SHOWN).collect::<String>())
 }
 
-fn number(word: Option<&str>, what: &str) -> Result<f32, String> {
+fn number<T: FromStr>(word: Option<&str>, what: &str) -> Result<T, String> {
     let word = word.ok_or_else(|| format!("too few numbers for {what}"))?;
     word.parse()
         .map_err(|_| format!("{} is no number for {what}", shown(word)))

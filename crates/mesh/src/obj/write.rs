@@ -34,7 +34,7 @@ impl Material<'_> {
 }
 
 /// Writes the OBJ file: `v` (with colours behind the position where there are any, as most readers know them), `vt` with
-/// its origin in the lower left corner as the format has it, `vn`, and `f`.
+/// its origin in the lower left corner as the format has it, `vn`, and `f`; a comment `# origin X Y Z` where the mesh's is not zero.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Setting`] for a name with spaces.
@@ -42,6 +42,9 @@ pub fn write(mesh: &Mesh, material: Option<Material<'_>>, out: &mut dyn Write) -
     if let Some(material) = material {
         material.check()?;
         writeln!(out, "mtllib {}", material.library)?;
+    }
+    if let Some(origin) = kiln_ply::origin_comment(mesh.origin) {
+        writeln!(out, "# {origin}")?;
     }
     for (vertex, [x, y, z]) in mesh.positions.iter().enumerate() {
         match &mesh.colors {

@@ -2,7 +2,7 @@
 
 use std::io::BufRead;
 
-use kiln_ply::{Element, Format, MAX_LIST_ITEMS, Reader};
+use kiln_ply::{Element, Format, MAX_LIST_ITEMS, Reader, origin_of};
 
 use super::Values;
 use crate::mesh::finite;
@@ -24,22 +24,38 @@ const ROOM: u64 = 1 << 16;
 /// # Errors
 /// [`Error::Ply`], [`Error::Content`], and what [`Mesh`] refuses.
 pub fn read(input: impl BufRead) -> Result<Mesh, Error> {
-    Ok(read_with(input, |_| false)?.0)
+    Ok(read_with(input, |_| false, None)?.0)
 }
 
-/// [`read()`], and the values of those properties of vertices that `wanted` names, in the order of the file.
+/// [`read()`] of a mesh whose positions are wanted relative to `origin`: they are those of a data set, or relative to what a comment
+/// `origin X Y Z` says.
+///
+/// # Errors
+/// Those of [`read()`].
+pub fn read_from(input: impl BufRead, origin: [f64; 3]) -> Result<Mesh, Error> {
+    Ok(read_with(input, |_| false, Some(origin))?.0)
+}
+
+/// [`read()`], or [`read_from()`] an origin, and the values of those properties of vertices that `wanted` names, in the order of the file.
 ///
 /// # Errors
 /// Those of [`read()`]; [`Error::NotFinite`] for such values.
-pub fn read_with(input: impl BufRead, wanted: impl Fn(&str) -> bool) -> Result<(Mesh, Values), Error> {
+pub fn read_with(
+    input: impl BufRead,
+    wanted: impl Fn(&str) -> bool,
+    from: Option<[f64; 3]>,
+) -> Result<(Mesh, Values), Error> {
     let mut reader = Reader::new(input);
     let header = reader.header()?;
+    let own = origin_of(&header.comments).unwrap_or_default();
+    let origin = from.unwrap_or(own);
+    let step = std::array::from_fn(|axis| own[axis] - origin[axis]);
     let mut vertices = None;
     let mut triangles = Vec::new();
     for element in &header.elements {
         match element.name.as_str() {
             "vertex" if vertices.is_none() => {
-                vertices = Some(Vertices::read(&mut reader, header.format, element, &wanted)?);
+                vertices = Some(Vertices::read(&mut reader, header.format, element, &wanted, step)?);
             }
             "face" if vertices.is_none() => {
                 return Err(content(
@@ -64,7 +80,7 @@ pub fn read_with(input: impl BufRead, wanted: impl Fn(&str) -> bool) -> Result<(
     }
     let vertices =
         vertices.ok_or_else(|| content("no element vertex".to_owned(), "name a file of points or a mesh"))?;
-    let mut mesh = Mesh::new(vertices.positions, triangles)?;
+    let mut mesh = Mesh::new(vertices.positions, triangles)?.with_origin(origin);
     if let Some(normals) = vertices.normals {
         mesh = mesh.with_normals(normals)?;
     }
@@ -110,6 +126,7 @@ impl Vertices {
         format: Format,
         element: &Element,
         wanted: impl Fn(&str) -> bool,
+        step: [f64; 3],
     ) -> Result<Self, Error> {
         let place = |name: &str| {
             element
@@ -157,7 +174,8 @@ impl Vertices {
         for _ in 0..element.count {
             reader.row(format, element, &mut row)?;
             let take = |places: [usize; 3]| places.map(|place| row[place] as f32);
-            read.positions.push(take(position));
+            read.positions
+                .push(std::array::from_fn(|axis| (row[position[axis]] + step[axis]) as f32));
             read.more.values.extend(more.iter().map(|&place| row[place] as f32));
             if let (Some(normals), Some(normal)) = (&mut read.normals, normal) {
                 normals.push(take(normal));

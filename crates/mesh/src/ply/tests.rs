@@ -157,13 +157,13 @@ fn values_of_vertices_come_back_and_harm_nobody() {
     };
     let mut bytes = Vec::new();
     write_with(&mesh, &more, &mut bytes).unwrap();
-    let (back, found) = read_with(&bytes[..], |name| name == "f_dc_0" || name == "weight").unwrap();
+    let (back, found) = read_with(&bytes[..], |name| name == "f_dc_0" || name == "weight", None).unwrap();
     assert_eq!(
         (back.positions(), back.triangles()),
         (mesh.positions(), mesh.triangles())
     );
     assert_eq!(found, more);
-    let (_, one) = read_with(&bytes[..], |name| name.starts_with("f_")).unwrap();
+    let (_, one) = read_with(&bytes[..], |name| name.starts_with("f_"), None).unwrap();
     let wanted: Vec<f32> = more.values.iter().copied().skip(1).step_by(2).collect();
     assert_eq!((&one.names[..], one.values), (&more.names[1..], wanted));
     assert_eq!(read(&bytes[..]).unwrap(), back);
@@ -176,6 +176,8 @@ fn values_of_vertices_come_back_and_harm_nobody() {
     odd.values[5] = f32::NAN;
     let mut bytes = Vec::new();
     write_with(&mesh, &odd, &mut bytes).unwrap();
-    let error = read_with(&bytes[..], |name| name == "f_dc_0").unwrap_err().to_string();
+    let error = read_with(&bytes[..], |name| name == "f_dc_0", None)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("value of vertex 2 is not finite"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use kiln_ply::{Element, Format, Header, Scalar};
+use kiln_ply::{Element, Format, Header, Scalar, origin_comment};
 
 use super::Values;
 use crate::{Error, Mesh};
@@ -10,7 +10,7 @@ use crate::{Error, Mesh};
 /// Writes a mesh, binary with the lowest byte first: `x y z` and, where there are any, `nx ny nz` as `float`, `red green
 /// blue` as `uchar`; faces as lists of three `int`. Texture coordinates have no place in it.
 ///
-/// `comments` go into the header, a line each.
+/// `comments` go into the header, a line each, and `origin X Y Z` where the mesh's origin is not zero.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::TooMany`] beyond 2^31 vertices, which `int` cannot name.
@@ -60,6 +60,7 @@ pub fn write_with(mesh: &Mesh, more: &Values, out: &mut dyn Write) -> Result<(),
             .comments
             .iter()
             .map(|line| line.replace(['\n', '\r'], " "))
+            .chain(origin_comment(mesh.origin))
             .collect(),
         elements: vec![vertex, face],
     };

@@ -131,6 +131,9 @@ impl Description for SceneDescription {
         }
         writeln!(out, "cameras    {}", extent(scene.cameras_box))?;
         writeln!(out, "extent     {:.3}", scene.extent)?;
+        if let Some([x, y, z]) = scene.origin {
+            writeln!(out, "origin     {x} {y} {z}")?;
+        }
         if let Some(spread) = scene.exposure_spread {
             writeln!(out, "exposure   photos differ by {:.1} %", 100.0 * spread)?;
         }
@@ -153,6 +156,7 @@ impl Description for SceneDescription {
         for (what, names) in [
             ("missing", &scene.images_missing),
             ("undecodable", &scene.images_undecodable),
+            ("far", &scene.images_far),
         ] {
             if !names.is_empty() {
                 let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();

@@ -11,7 +11,7 @@ const SH_SIGNS: [f32; 15] = [
 ];
 
 /// A point.
-pub(super) fn point([x, y, z]: [f32; 3]) -> [f32; 3] {
+pub(super) fn point<T: std::ops::Neg<Output = T>>([x, y, z]: [T; 3]) -> [T; 3] {
     [x, -y, -z]
 }
 

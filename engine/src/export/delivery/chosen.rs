@@ -6,7 +6,7 @@ use super::{DeliveryError, Stop, quantize};
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
 use crate::math::sigmoid;
-use crate::plugins::Subset;
+use crate::plugins::{Subset, corners};
 
 /// Gaussians of a model, by number.
 ///
@@ -40,9 +40,11 @@ impl<'a> Chosen<'a> {
         }
         if let Some(crop) = subset.crop {
             let [low, high] = chosen.bounds();
-            let inside = |mean: [f32; 3]| (0..3).all(|axis| (crop[axis]..=crop[axis + 3]).contains(&mean[axis]));
+            let [least, most] = corners(crop, subset.origin);
+            let inside = |mean: [f32; 3]| (0..3).all(|axis| (least[axis]..=most[axis]).contains(&mean[axis]));
             chosen.numbers.retain(|&number| inside(model.means[number as usize]));
             if chosen.is_empty() {
+                let [low, high] = [low, high].map(|corner| place(corner, subset.origin));
                 return Err(DeliveryError::OutsideCrop { low, high });
             }
         }
@@ -149,6 +151,13 @@ impl<'a> Chosen<'a> {
     pub(super) const fn rest_coefficients(&self) -> usize {
         sh_coefficients(self.sh_degree) - 1
     }
+}
+
+/// A place of a model in the coordinates of the data set.
+fn place(relative: [f32; 3], origin: [f64; 3]) -> [f64; 3] {
+    // Of an f32 no more digits than it has: 0.1 stays 0.1.
+    let digits = |value: f32| value.to_string().parse().unwrap_or(f64::from(value));
+    std::array::from_fn(|axis| origin[axis] + digits(relative[axis]))
 }
 
 fn is_finite(model: &Gaussians, number: usize) -> bool {

@@ -16,10 +16,10 @@ pub enum DeliveryError {
         low[0], low[1], low[2], high[0], high[1], high[2]
     )]
     OutsideCrop {
-        /// Smallest coordinates of the centres.
-        low: [f32; 3],
+        /// Smallest coordinates of the centres, in those of the data set.
+        low: [f64; 3],
         /// Largest coordinates of the centres.
-        high: [f32; 3],
+        high: [f64; 3],
     },
     /// More than the format's 32-bit sizes can name.
     #[error(

@@ -197,7 +197,11 @@ pub fn deliver_levels(
     stop: Stop<'_>,
 ) -> Result<Delivered, DeliveryError> {
     let (comments, sh_degree) = (parts.comments(), subset.sh_degree.unwrap_or(3).min(parts.sh_degree()));
-    let mut source = Source::File(parts, *subset, stop);
+    let subset = Subset {
+        origin: comments.origin.unwrap_or_default(),
+        ..*subset
+    };
+    let mut source = Source::File(parts, subset, stop);
     let (levels, position_step) = match format {
         Format::Tiles => {
             let written = tiles::write(path, &mut source, comments)?;

@@ -188,7 +188,18 @@ pub(super) fn extras(comments: PlyComments) -> serde_json::Map<String, Value> {
     if let Some(iteration) = comments.iteration {
         extras.insert("iteration".to_owned(), iteration.into());
     }
+    if let Some(origin) = comments.origin {
+        extras.insert("origin".to_owned(), json!(origin));
+    }
     extras
+}
+
+/// The node of the mesh, moved to where the scene's origin is.
+fn node(comments: PlyComments) -> Value {
+    match comments.origin {
+        Some(origin) => json!({ "mesh": 0, "translation": axes::point(origin) }),
+        None => json!({ "mesh": 0 }),
+    }
 }
 
 fn gltf(splats: &dyn Splats, comments: PlyComments) -> Value {
@@ -220,7 +231,7 @@ fn gltf(splats: &dyn Splats, comments: PlyComments) -> Value {
         "extensionsUsed": ["KHR_gaussian_splatting"],
         "scene": 0,
         "scenes": [{ "nodes": [0] }],
-        "nodes": [{ "mesh": 0 }],
+        "nodes": [node(comments)],
         "meshes": [{
             "primitives": [{
                 "attributes": attributes,

@@ -31,7 +31,7 @@ pub use chosen::Chosen;
 pub use cut::Cut;
 pub use error::DeliveryError;
 pub use format::{Delivered, Format, deliver, deliver_levels};
-pub use read::{ModelFile, check_model, read_model, read_model_file};
+pub use read::{ModelFile, check_model, model_origin, read_model, read_model_file};
 pub use spz::SpzVersion;
 pub use stop::Stop;
 pub use summary::{FileError, FileSummary, summarize_file};

@@ -74,7 +74,7 @@ pub(super) fn write(path: &Path, source: &mut Source<'_>, comments: PlyComments)
             }
             Ok(())
         })?;
-        let text = serde_json::to_vec(&tileset(&mut tiles, root)).map_err(|e| Error::Io(e.into()))?;
+        let text = serde_json::to_vec(&tileset(&mut tiles, root, comments.origin)).map_err(|e| Error::Io(e.into()))?;
         files.borrow_mut().put(INDEX, &text)?;
         let coarse = |tile: &Tile| tile.position_step[0] / tile.position_step[1];
         let leaves = tiles.iter().filter(|tile| tile.halves.is_none());
@@ -132,7 +132,7 @@ fn finish(tile: &mut Tile, comments: PlyComments, files: &mut folder::Files<'_>)
     files.put(&tile.uri, &bytes)
 }
 
-fn tileset(tiles: &mut [Tile], root: usize) -> Value {
+fn tileset(tiles: &mut [Tile], root: usize, origin: Option<[f64; 3]>) -> Value {
     // halves come before what they are halves of
     for at in 0..tiles.len() {
         let Some(halves) = tiles[at].halves else { continue };
@@ -148,6 +148,10 @@ fn tileset(tiles: &mut [Tile], root: usize) -> Value {
     }
     let [low, high] = tiles[root].bounds;
     let diagonal = (0..3).map(|axis| (f64::from(high[axis]) - f64::from(low[axis])).powi(2));
+    let mut top = described(tiles, root);
+    if let Some([x, y, z]) = origin.map(turned) {
+        top["transform"] = json!([1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, x, y, z, 1.0]);
+    }
     json!({
         "asset": { "version": "1.1", "generator": concat!("kiln ", env!("CARGO_PKG_VERSION")) },
         "extensionsUsed": ["3DTILES_content_gltf"],
@@ -156,7 +160,7 @@ fn tileset(tiles: &mut [Tile], root: usize) -> Value {
         "extensions": { "3DTILES_content_gltf": { "extensionsUsed": EXTENSIONS, "extensionsRequired": EXTENSIONS } },
         // what is missing when nothing is shown
         "geometricError": diagonal.sum::<f64>().sqrt(),
-        "root": described(tiles, root),
+        "root": top,
     })
 }
 

@@ -1,5 +1,7 @@
 //! Header comments that say what a renderer must know.
 
+use kiln_ply::{origin_comment, origin_of};
+
 use super::{PlyComments, RenderMode};
 
 /// Before the render mode's name; other trainers and converters know this comment.
@@ -18,12 +20,19 @@ impl PlyComments {
         let mode = self.render_mode.map(|mode| format!("{RENDER_MODE} {}", mode.name()));
         let size = self.kernel_size.map(|size| format!("{KERNEL_SIZE} {size}"));
         let degree = format!("{SH_DEGREE} {sh_degree}");
-        [iteration, mode, size, Some(degree)].into_iter().flatten().collect()
+        let origin = self.origin.and_then(origin_comment);
+        [iteration, mode, size, Some(degree), origin]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// What the lines of a file say; where two disagree the later one counts.
     pub(in super::super) fn of(lines: &[String]) -> Self {
-        let mut comments = Self::default();
+        let mut comments = Self {
+            origin: origin_of(lines),
+            ..Self::default()
+        };
         for line in lines {
             if let Some(mode) = line.strip_prefix(RENDER_MODE) {
                 comments.render_mode = RenderMode::of(mode.trim());

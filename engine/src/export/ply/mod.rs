@@ -58,6 +58,8 @@ pub struct PlyComments {
     pub kernel_size: Option<f32>,
     /// Training iteration it was saved at, where stated.
     pub iteration: Option<u64>,
+    /// What its coordinates are relative to in those of its data set, where that is not zero.
+    pub origin: Option<[f64; 3]>,
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ pub struct PlyParts {
     open: OpenPly,
     /// For each Gaussian that cannot be drawn, how many before it can; known once the file was looked through.
     left_out: Vec<u32>,
+    /// What is added to centres that are read, world units.
+    step: [f64; 3],
 }
 
 impl PlyParts {
@@ -30,6 +32,7 @@ impl PlyParts {
             path: path.to_owned(),
             open: open.map_err(|problem| problem.of(path))?,
             left_out: Vec::new(),
+            step: [0.0; 3],
         })
     }
 
@@ -107,6 +110,9 @@ impl PlyParts {
             columns.append(row, &mut model);
             keep_last(&mut model, vertex as u64, &mut notes);
         })?;
+        if self.step != [0.0; 3] {
+            model.move_by(self.step);
+        }
         Ok(model)
     }
 
@@ -114,5 +120,10 @@ impl PlyParts {
     fn in_file(&self, number: usize) -> usize {
         let before = self.left_out.partition_point(|kept| *kept as usize <= number);
         number + before
+    }
+
+    /// Moves all centres that are read from now on, world units.
+    pub fn move_by(&mut self, step: [f64; 3]) {
+        self.step = std::array::from_fn(|axis| self.step[axis] + step[axis]);
     }
 }

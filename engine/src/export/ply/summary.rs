@@ -189,6 +189,7 @@ mod tests {
             render_mode: Some(RenderMode::Mip),
             kernel_size: Some(0.1),
             iteration: Some(7),
+            origin: None,
         };
         write_ply(&path, &model(101), PlyFlavor::Raw, comments).unwrap();
         let found = summarize_ply(&path).unwrap();

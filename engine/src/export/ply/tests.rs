@@ -26,6 +26,7 @@ const COMMENTS: PlyComments = PlyComments {
     render_mode: Some(RenderMode::Mip),
     kernel_size: Some(0.1),
     iteration: Some(7000),
+    origin: None,
 };
 
 fn bytes(model: &Gaussians, flavor: PlyFlavor) -> Vec<u8> {

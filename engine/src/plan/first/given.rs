@@ -3,24 +3,37 @@
 use std::path::Path;
 
 use crate::config::{MostGaussians, Profile};
-use crate::export::{Chosen, ModelFile, fuse, read_model_file};
+use crate::export::{Chosen, ModelFile, fuse, model_origin, read_model_file};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init::InitError;
 use crate::gaussians::layout::sh_coefficients;
+use crate::math::sub;
 use crate::plan::PlanError;
 use crate::plugins::Subset;
 
 /// Reads the model in `path` with all its parameters, in the degree of `profile`, how many Gaussians the file has, and what there is
-/// to say of it: of more than
-/// `memory.max_gaussians` it takes those that contribute most, as `kiln export --max-splats` does.
+/// to say of it: of more than `memory.max_gaussians` it takes those that contribute most, as `kiln export --max-splats` does. Positions
+/// become relative to `origin`.
 ///
 /// Where the run has a 3D filter, that of the file is dropped, because one is computed before the first step; where it has none it
 /// is folded into opacities and scales. Coefficients above the file's degree are 0.
 ///
 /// # Errors
 /// [`PlanError::Ply`] when the file holds no model, [`PlanError::Init`] when it has no Gaussian.
-pub(super) fn read(path: &Path, profile: &Profile) -> Result<(Gaussians, usize, Vec<String>), PlanError> {
-    let ModelFile { mut model, notes, .. } = read_model_file(path)?;
+pub(super) fn read(
+    path: &Path,
+    profile: &Profile,
+    origin: [f64; 3],
+) -> Result<(Gaussians, usize, Vec<String>), PlanError> {
+    let ModelFile {
+        mut model,
+        comments,
+        notes,
+    } = read_model_file(path)?;
+    let from = model_origin(path, &comments, origin)?;
+    if from != origin {
+        model.move_by(sub(from, origin));
+    }
     let offered = model.len();
     if offered == 0 {
         return Err(InitError::NoGaussians.into());

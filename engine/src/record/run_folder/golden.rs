@@ -310,6 +310,7 @@ fn make(scratch: &Scratch, root: &Path) {
         render_mode: Some(RenderMode::Mip),
         kernel_size: Some(0.1),
         iteration: Some(40),
+        origin: None,
     };
     let mut files = Vec::new();
     for (kind, flavor) in [(PlyKind::Fused, PlyFlavor::Fused), (PlyKind::Raw, PlyFlavor::Raw)] {

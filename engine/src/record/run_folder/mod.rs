@@ -64,7 +64,7 @@ pub enum Existing {
 }
 
 /// What a run is called and what it is of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
     /// Name shown in reports.
     pub name: String,

@@ -116,7 +116,7 @@ pub struct Iterations {
 }
 
 /// The scene of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunScene {
     /// Folder name.
     pub name: String,
@@ -128,6 +128,9 @@ pub struct RunScene {
     pub train_views: u32,
     /// Views held out.
     pub test_views: u32,
+    /// What the coordinates in all files of the run are relative to, in those of the data set; absent where that is zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<[f64; 3]>,
 }
 
 impl RunScene {
@@ -145,6 +148,7 @@ impl RunScene {
             fingerprint: fingerprint(scene),
             train_views: count(&scene.train),
             test_views: count(&scene.test),
+            origin: (scene.origin != [0.0; 3]).then_some(scene.origin),
         }
     }
 }

@@ -12,6 +12,7 @@ fn scene(name: &str, fingerprint: &str) -> RunScene {
         fingerprint: fingerprint.to_owned(),
         train_views: 7,
         test_views: 1,
+        origin: None,
     }
 }
 

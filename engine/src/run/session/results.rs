@@ -25,7 +25,7 @@ use crate::train::TrainError;
 const MESH_FOLDER: &str = "mesh";
 
 /// What files of a model say about it.
-pub(in crate::run) fn comments(look: &Look, iteration: u32) -> PlyComments {
+pub(in crate::run) fn comments(look: &Look, iteration: u32, origin: [f64; 3]) -> PlyComments {
     let mode = if look.classic {
         RenderMode::Default
     } else {
@@ -35,6 +35,7 @@ pub(in crate::run) fn comments(look: &Look, iteration: u32) -> PlyComments {
         render_mode: Some(mode),
         kernel_size: Some(look.kernel_size),
         iteration: Some(iteration.into()),
+        origin: (origin != [0.0; 3]).then_some(origin),
     }
 }
 
@@ -127,7 +128,7 @@ impl Session {
         let iteration = self.trainer.iteration();
         let model = self.trainer.model()?;
         let look = Look::of(&self.profile, self.profile.model.sh_degree);
-        let comments = comments(&look, iteration);
+        let comments = comments(&look, iteration, self.scene.origin);
         let mut files = Vec::new();
         for exporter in self.profile.exporters.clone() {
             let (kind, flavor) = match &exporter {
@@ -152,7 +153,7 @@ impl Session {
         }
         if let Some(mesh) = self.trainer.mesh()? {
             let (name, path) = self.folder.mesh_path(iteration);
-            write_bound(&path, mesh, self.profile.bound.per_triangle, &model)?;
+            write_bound(&path, mesh, self.profile.bound.per_triangle, &model, self.scene.origin)?;
             self.folder.list([name.as_str()])?;
             files.push(name);
         }
@@ -164,7 +165,9 @@ impl Session {
         let iteration = self.trainer.iteration();
         let model = self.trainer.triangles()?;
         let path = self.folder.ply_path(iteration, PlyKind::Triangles);
-        write_triangles(&model, &[format!("iteration {iteration}")], &path)?;
+        let mut comments = vec![format!("iteration {iteration}")];
+        comments.extend(kiln_ply::origin_comment(self.scene.origin));
+        write_triangles(&model, &comments, &path)?;
         let count = u32::try_from(model.triangles.len()).unwrap_or(u32::MAX);
         let mut files = vec![self.folder.add_ply(iteration, PlyKind::Triangles, count)?];
         if iteration >= self.profile.schedule.iterations {
@@ -188,9 +191,10 @@ impl Session {
         exporter: &Exporter,
         comments: PlyComments,
     ) -> Result<Option<String>, RunError> {
-        let Some((format, subset)) = Format::of_exporter(exporter) else {
+        let Some((format, mut subset)) = Format::of_exporter(exporter) else {
             return Ok(None);
         };
+        subset.origin = self.scene.origin;
         let iteration = self.trainer.iteration();
         let (name, path) = self.folder.delivery_path(iteration, format.ending());
         let written = Chosen::new(model, &subset).and_then(|chosen| deliver(&path, chosen, format, comments));

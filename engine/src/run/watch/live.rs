@@ -86,7 +86,11 @@ impl Live {
         let job = Job {
             path: ctx.folder.live_path(),
             model,
-            comments: comments(&Look::of(ctx.profile, 0), it),
+            comments: comments(
+                &Look::of(ctx.profile, 0),
+                it,
+                ctx.folder.record().scene.origin.unwrap_or_default(),
+            ),
         };
         let worker = match &mut self.worker {
             Some(worker) => worker,

@@ -245,7 +245,7 @@ fn sideways(u: f64, v: f64, [p1, p2]: [f64; 2]) -> [f64; 2] {
 }
 
 /// Camera models with names, by COLMAP's numbers.
-pub(in crate::scene) const MODELS: [&str; 11] = [
+pub(in crate::scene) const MODELS: [&str; 18] = [
     "SIMPLE_PINHOLE",
     "PINHOLE",
     "SIMPLE_RADIAL",
@@ -257,13 +257,55 @@ pub(in crate::scene) const MODELS: [&str; 11] = [
     "SIMPLE_RADIAL_FISHEYE",
     "RADIAL_FISHEYE",
     "THIN_PRISM_FISHEYE",
+    "RAD_TAN_THIN_PRISM_FISHEYE",
+    "SIMPLE_DIVISION",
+    "DIVISION",
+    "SIMPLE_FISHEYE",
+    "FISHEYE",
+    "EUCM",
+    "EQUIRECTANGULAR",
 ];
 
 /// A camera model's name as a constant, and how many parameters it has; `None` for a name that is not known.
 pub(in crate::scene) fn model(name: &str) -> Option<(&'static str, usize)> {
-    let counts = [3, 4, 4, 5, 8, 8, 12, 5, 4, 5, 12];
+    let counts = [3, 4, 4, 5, 8, 8, 12, 5, 4, 5, 12, 16, 4, 5, 3, 4, 6, 2];
     let known = MODELS.into_iter().zip(counts);
     known.into_iter().find(|(known, _)| *known == name)
+}
+
+/// True for a COLMAP camera whose distortion is among those of [`Distortion`]: some models are only where what they add is zero.
+pub(in crate::scene) fn is_computed(model: &str, k: &[f64]) -> bool {
+    let zero = |from: usize| k.iter().skip(from).all(|value| *value == 0.0);
+    match model {
+        "RAD_TAN_THIN_PRISM_FISHEYE" => zero(4),
+        "SIMPLE_DIVISION" | "DIVISION" => zero(0),
+        // Its first parameter blends from a pinhole to a sphere, of which the second is a property.
+        "EUCM" => k.first() == Some(&0.0),
+        "EQUIRECTANGULAR" => false,
+        _ => true,
+    }
+}
+
+/// Why photos through a camera of this model are not read, and what to do.
+pub(in crate::scene) fn not_read(model: &str) -> String {
+    let undistort = "undistort the images first: `colmap image_undistorter --image_path images --input_path sparse/0 --output_path \
+                     undistorted` writes a data set of pinholes";
+    let known = MODELS.contains(&model);
+    match model {
+        "EQUIRECTANGULAR" => {
+            "of panoramas; cut perspective pictures with poses of their own out of them first, as COLMAP's example \
+                              panorama_sfm does"
+                .to_owned()
+        }
+        _ if known => format!("whose distortion is not computed; {undistort}"),
+        _ => {
+            let read: Vec<&str> = MODELS
+                .into_iter()
+                .filter(|model| is_computed(model, &[1.0; 12]))
+                .collect();
+            format!("which is not known; known are {}; {undistort}", read.join(", "))
+        }
+    }
 }
 
 /// Distortion of a COLMAP camera from what follows its principal point in the file. Coefficients that are missing count
@@ -280,7 +322,8 @@ pub(in crate::scene) fn distortion(model: &str, k: &[f64]) -> Distortion {
         "OPENCV" | "FULL_OPENCV" => Distortion::polynomial([k(0), k(1), k(4), 0.0], [k(5), k(6), k(7)], [k(2), k(3)]),
         "FOV" if k(0) == 0.0 => Distortion::None,
         "FOV" => Distortion::Fov { omega: k(0) },
-        "OPENCV_FISHEYE" => fisheye([k(0), k(1), k(2), k(3)], [0.0; 2], [0.0; 2]),
+        "OPENCV_FISHEYE" | "RAD_TAN_THIN_PRISM_FISHEYE" => fisheye([k(0), k(1), k(2), k(3)], [0.0; 2], [0.0; 2]),
+        "SIMPLE_FISHEYE" | "FISHEYE" => fisheye([0.0; 4], [0.0; 2], [0.0; 2]),
         "SIMPLE_RADIAL_FISHEYE" | "RADIAL_FISHEYE" => fisheye([k(0), k(1), 0.0, 0.0], [0.0; 2], [0.0; 2]),
         "THIN_PRISM_FISHEYE" => fisheye([k(0), k(1), k(4), k(5)], [k(2), k(3)], [k(6), k(7)]),
         _ => Distortion::None,

@@ -56,6 +56,26 @@ pub(in crate::scene) fn safe_name(file: &Path, name: &str) -> Result<String, Sce
     Ok(parts.join("/"))
 }
 
+/// The same for a name that may be the absolute path of the machine that made the model: its drive or first slash goes, and the folders
+/// that are left lead nowhere by themselves.
+pub(in crate::scene) fn listed_name(file: &Path, name: &str) -> Result<String, SceneError> {
+    let unified = name.replace('\\', "/");
+    let unified = match unified.as_bytes() {
+        [drive, b':', b'/', ..] if drive.is_ascii_alphabetic() => &unified[2..],
+        _ => &unified,
+    };
+    match safe_name(file, unified.trim_start_matches('/')) {
+        // The whole name says more.
+        Err(_) => safe_name(file, name),
+        relative => relative,
+    }
+}
+
+/// Text of bytes in whatever encoding: UTF-8, or else a character a byte, as in Latin-1.
+pub(in crate::scene) fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
+}
+
 /// How far a pose's axes may be from unit length and right angles.
 const RIGID_TOLERANCE: f64 = 1e-3;
 
@@ -125,6 +145,24 @@ mod tests {
                 "{bad:?}"
             );
         }
+    }
+
+    #[test]
+    fn absolute_names_lose_what_leads_out_of_the_folder() {
+        let file = Path::new("images.bin");
+        for (name, left) in [
+            ("a/b.jpg", "a/b.jpg"),
+            ("/home/me/scan/a.jpg", "home/me/scan/a.jpg"),
+            ("C:\\scan\\a.jpg", "scan/a.jpg"),
+            ("\\\\server\\scan\\a.jpg", "server/scan/a.jpg"),
+        ] {
+            assert_eq!(listed_name(file, name).unwrap(), left);
+        }
+        for bad in ["", "/", "C:\\", "/a/../../b.jpg", "C:..\\a.jpg", "/a\0b"] {
+            assert!(listed_name(file, bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(text_of(b"caf\xe9.jpg".to_vec()), "café.jpg");
+        assert_eq!(text_of("café.jpg".into()), "café.jpg");
     }
 
     #[test]

@@ -92,6 +92,12 @@ pub(super) fn odd_sizes(views: &[View], resolution: Resolution) -> Vec<String> {
     tiny.into_iter().chain(enlarged).collect()
 }
 
+/// That `count` of `all` cameras, which `told` names, are far from the others, which are within `reach`.
+pub(super) fn stray_warning(count: usize, all: usize, reach: f64, told: &str) -> String {
+    let stand = if count == 1 { "stands" } else { "stand" };
+    format!("{count} of {all} cameras {stand} far from all others, which are within {reach:.4} of their middle: {told}")
+}
+
 /// What undistortion did to each camera, and in short to those after the first few; how to lose less of fisheyes.
 pub(super) fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
     let mut lossy: Vec<(&CameraUse, f64)> = cameras.iter().filter_map(|c| Some((c, c.lost?))).collect();

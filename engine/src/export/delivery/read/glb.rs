@@ -67,9 +67,16 @@ pub(super) fn read(file: impl Read + Seek, notes: &mut Notes) -> Result<(Gaussia
             _ => None,
         }
     });
+    // A node that moves the splats to the scene's origin, as Kiln writes it, does not turn them.
+    let extras = &document["meshes"][*first]["extras"];
+    let origin = three_numbers(&extras["origin"]);
+    let to_origin = origin.map(axes::point);
     let moves = |node: &Value| {
         let places = ["matrix", "rotation", "scale", "translation"];
-        places.iter().any(|key| !is_still(key, &node[*key]))
+        let is_moved = |key: &&str| !is_still(key, &node[*key]);
+        let is_origin =
+            |key: &&str| **key == *"translation" && to_origin.is_some() && three_numbers(&node[*key]) == to_origin;
+        places.iter().any(|key| is_moved(key) && !is_origin(key))
     };
     let holds = |node: &Value| {
         node["mesh"]
@@ -84,11 +91,11 @@ pub(super) fn read(file: impl Read + Seek, notes: &mut Notes) -> Result<(Gaussia
     if let Some(what) = refused.or_else(|| is_moved.then_some("a GLB file in which a node moves the splats")) {
         return Err(PlyError::Delivered(what));
     }
-    let extras = &document["meshes"][*first]["extras"];
     let mut comments = PlyComments {
         render_mode: extras["renderMode"].as_str().and_then(RenderMode::of),
         kernel_size: extras["kernelSize"].as_f64().map(|size| size as f32),
         iteration: extras["iteration"].as_u64(),
+        origin,
     };
     let mut parts = Vec::new();
     for (primitive, _) in &splats {
@@ -112,6 +119,14 @@ fn plain(name: &str) -> String {
 /// The list that a value is; empty where it is none.
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Three finite numbers; none for anything else.
+fn three_numbers(value: &Value) -> Option<[f64; 3]> {
+    match list(value) {
+        [x, y, z] => Some([x.as_f64()?, y.as_f64()?, z.as_f64()?]),
+        _ => None,
+    }
 }
 
 /// True of what changes nothing: absent, or the identity.

@@ -66,6 +66,24 @@ pub fn read_model(path: &Path) -> Result<(Gaussians, PlyComments), PlyError> {
     Ok((model, comments))
 }
 
+/// What the coordinates of a model in `path` are relative to, beside a scene whose origin is `origin`.
+///
+/// That is what the file says. A file that could say it and does not has the coordinates of the data set; one of a format with no
+/// room for it, SPZ or SOG, has too few digits for those of a scene with an origin, and is relative to it.
+///
+/// # Errors
+/// [`PlyError::File`] when the file cannot be read.
+pub fn model_origin(path: &Path, comments: &PlyComments, origin: [f64; 3]) -> Result<[f64; 3], PlyError> {
+    if let Some(said) = comments.origin {
+        return Ok(said);
+    }
+    let (_, start) = open(path)?;
+    Ok(match &start[..] {
+        b"glTF" | b"ply\n" | b"ply\r" => [0.0; 3],
+        _ => origin,
+    })
+}
+
 /// Looks at the beginning of a model or a mesh, and at the directory of an archive: is it what it says? What follows is not read.
 ///
 /// # Errors
@@ -121,13 +139,61 @@ fn with_largest(place: usize, others: [f64; 3]) -> [f64; 4] {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::super::{Chosen, Format, SpzVersion, deliver};
     use super::*;
+    use crate::plugins::Subset;
 
     #[test]
     fn opacities_have_logits() {
         assert_eq!(logit(0), -logit(255));
         assert!(logit(0).is_finite() && logit(0) < logit(1));
         assert!((logit(51) - 0.25_f32.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_a_model_is_relative_to_follows_from_its_file() {
+        let scratch = crate::scene::scratch::Scratch::new();
+        let far = [448_262.0, 5_411_932.0, 311.0];
+        let model = Gaussians {
+            means: vec![[1.0, 2.0, 3.0]],
+            quats: vec![[1.0, 0.0, 0.0, 0.0]],
+            log_scales: vec![[-3.0; 3]],
+            logit_opacities: vec![0.0],
+            sh0: vec![[0.0; 3]],
+            filter_3d: vec![0.0],
+            ..Gaussians::default()
+        };
+        for (origin, beside, wanted) in [
+            (None, [0.0; 3], [0.0; 3]),
+            // The data set's coordinates, unless the file says something else.
+            (None, far, [0.0; 3]),
+            (Some(far), far, far),
+            (Some([1.0, 0.0, 0.0]), far, [1.0, 0.0, 0.0]),
+        ] {
+            let comments = PlyComments {
+                origin,
+                ..PlyComments::default()
+            };
+            for format in [Format::Ply, Format::Glb, Format::CompressedPly] {
+                let path = scratch.path().join(format!("model.{}", format.ending()));
+                let chosen = Chosen::new(&model, &Subset::default()).unwrap();
+                deliver(&path, chosen, format, comments).unwrap();
+                let (read, found) = read_model(&path).unwrap();
+                assert_eq!(found.origin, origin, "{path:?}");
+                assert_eq!(model_origin(&path, &found, beside).unwrap(), wanted, "{path:?}");
+                assert!((0..3).all(|axis| (read.means[0][axis] - model.means[0][axis]).abs() < 1e-3));
+            }
+            // No room for either.
+            let path = scratch.path().join("model.spz");
+            let chosen = Chosen::new(&model, &Subset::default()).unwrap();
+            deliver(&path, chosen, Format::Spz(SpzVersion::V3), comments).unwrap();
+            let (_, found) = read_model(&path).unwrap();
+            assert_eq!(model_origin(&path, &found, beside).unwrap(), beside);
+        }
+        let mut moved = model.clone();
+        moved.move_by([0.5, -5e6, 5e6]);
+        assert_eq!(moved.means, [[1.5, -4_999_998.0, 5_000_003.0]]);
     }
 
     #[test]

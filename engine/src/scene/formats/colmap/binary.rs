@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CameraRecord, ImageRecord, known_model, lens, point};
 use crate::scene::SceneError;
+use crate::scene::formats::posed::text_of;
 use crate::scene::seen::{PointRecord, thin};
 
 /// Longest image name read, bytes.
@@ -13,14 +14,15 @@ const MAX_NAME_BYTES: usize = 4096;
 
 pub(super) fn cameras(path: &Path) -> Result<Vec<CameraRecord>, SceneError> {
     let mut file = RecordFile::open(path)?;
-    // id, model, width, height and the three parameters of the shortest model
-    let count = file.count("cameras", 4 + 4 + 8 + 8 + 3 * 8)?;
+    // id, model, width, height and the two parameters of the shortest model
+    let count = file.count("cameras", 4 + 4 + 8 + 8 + 2 * 8)?;
     let mut cameras = Vec::with_capacity(count);
     for _ in 0..count {
         let id = file.u32("camera id")?;
         let number = file.u32("camera model")?;
         let model = usize::try_from(number).ok().and_then(|number| lens::MODELS.get(number));
         let model = model.map_or_else(|| format!("number {number}"), |name| (*name).to_owned());
+        // How long the record of another model is cannot be known.
         let (model, params) = known_model(path, id, &model)?;
         let (width, height) = (file.u64("camera width")?, file.u64("camera height")?);
         let params = (0..params)
@@ -223,10 +225,7 @@ impl RecordFile {
                 }
             }
         }
-        String::from_utf8(name).map_err(|_| {
-            let at = format!("image {image}");
-            SceneError::malformed(&self.path, at, "a name that is not UTF-8", "rename the image")
-        })
+        Ok(text_of(name))
     }
 
     /// A count that is too small leaves bytes over: records would be lost in silence.

@@ -11,8 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::lens::{self, Focal, Lens};
-use super::posed::{PosedImage, fits_f32, rotation_of, safe_name};
+use super::points_ply::{self, Cloud};
+use super::posed::{PosedImage, fits_f32, listed_name, rotation_of};
 use crate::scene::fence::Fence;
+use crate::scene::origin::{self, WidePoint};
 use crate::scene::seen::{self, PointRecord, Seen};
 use crate::scene::{Point, SceneError};
 
@@ -21,6 +23,8 @@ pub(in crate::scene) const MARKER: &str =
     "sparse/0/cameras.bin, sparse/cameras.bin or another folder of sparse (or .txt)";
 /// The folder of models.
 pub(in crate::scene) const SPARSE: &str = "sparse";
+/// A point cloud in place of the model's own points.
+const CLOUD: &str = "points3D.ply";
 /// Most folders in it that are looked at.
 const MAX_MODELS: usize = 10_000;
 
@@ -31,6 +35,10 @@ pub(in crate::scene) struct Model {
     pub(in crate::scene) images_file: PathBuf,
     pub(in crate::scene) images: Vec<PosedImage>,
     pub(in crate::scene) points: Vec<Point>,
+    /// What poses and points are relative to.
+    pub(in crate::scene) origin: [f64; 3],
+    /// What is worth a word about the points.
+    pub(in crate::scene) notices: Vec<String>,
     /// True when there is no points file at all.
     pub(in crate::scene) points_missing: bool,
     /// Points that photos show, by the photo's name.
@@ -96,9 +104,15 @@ fn count_images(folder: &Path) -> Option<u64> {
     Some(images.len() as u64)
 }
 
-/// Reads the model in `folder`; binary files win over text files. With a fence, its files must be inside. Keeps at most
-/// `most_seen` of the points that each photo shows.
-pub(in crate::scene) fn read(folder: &Path, fence: &Fence, most_seen: usize) -> Result<Model, SceneError> {
+/// Reads the model in `folder`; binary files win over text files, and where there are no points a cloud beside them is taken. With a
+/// fence, its files must be inside. Keeps at most `most_seen` of the points that each photo shows. Poses and points are relative to the
+/// origin, which is chosen unless `given`.
+pub(in crate::scene) fn read(
+    folder: &Path,
+    fence: &Fence,
+    most_seen: usize,
+    given: Option<[f64; 3]>,
+) -> Result<Model, SceneError> {
     let extension = if folder.join("cameras.bin").is_file() {
         "bin"
     } else {
@@ -133,21 +147,49 @@ pub(in crate::scene) fn read(folder: &Path, fence: &Fence, most_seen: usize) -> 
     };
     let cameras = camera_table(&cameras_file, cameras)?;
     let most_seen = seen::most_of(most_seen, images.len());
-    let (images, listed) = pose_images(&images_file, &cameras_file, &cameras, images)?;
+    let (mut images, listed) = pose_images(&images_file, &cameras_file, &cameras, images)?;
     check_point_ids(&points_file, &points)?;
+    let cloud_file = folder.join(CLOUD);
+    let cloud = match points_missing && cloud_file.is_file() {
+        true => Some(cloud(&cloud_file, fence)?),
+        false => None,
+    };
+    let places: Vec<[f64; 3]> = match &cloud {
+        Some(cloud) => cloud.points.iter().map(|point| point.position).collect(),
+        None => points.iter().map(|record| record.point.position).collect(),
+    };
+    let origin = origin::take_off(given, &mut [&mut images], places.into_iter());
     let seen = if most_seen > 0 {
-        seen::resolve(listed, &points, most_seen)
+        seen::resolve(listed, &points, most_seen, origin)
     } else {
         BTreeMap::new()
     };
-    let points = points.into_iter().map(|record| record.point).collect();
+    let points_missing = points_missing && cloud.is_none();
+    let (points, notices) = match cloud {
+        Some(Cloud { points, notices }) => (points, notices),
+        None => (points.into_iter().map(|record| record.point).collect(), Vec::new()),
+    };
     Ok(Model {
         images_file,
         images,
-        points,
+        points: points.iter().map(|point| point.from(origin)).collect(),
+        origin,
+        notices,
         points_missing,
         seen,
     })
+}
+
+/// The cloud in place of a model's points.
+fn cloud(path: &Path, fence: &Fence) -> Result<Cloud, SceneError> {
+    fence.check(path)?;
+    let mut cloud = points_ply::read(path)?;
+    let taken = format!(
+        "points are taken from {}: the model has no points of its own",
+        path.display()
+    );
+    cloud.notices.insert(0, taken);
+    Ok(cloud)
 }
 
 /// A camera model's name and its number of parameters, or the error that names the model.
@@ -181,7 +223,10 @@ struct ImageRecord {
 
 const EXPORT_AGAIN: &str = "export the model again";
 
-fn camera_table(path: &Path, records: Vec<CameraRecord>) -> Result<BTreeMap<u32, Lens>, SceneError> {
+/// A camera, or the name of its model where photos through it cannot be read.
+type Cameras = BTreeMap<u32, Result<Lens, &'static str>>;
+
+fn camera_table(path: &Path, records: Vec<CameraRecord>) -> Result<Cameras, SceneError> {
     let mut table = BTreeMap::new();
     for record in records {
         let CameraRecord { id, width, height, .. } = record;
@@ -190,7 +235,11 @@ fn camera_table(path: &Path, records: Vec<CameraRecord>) -> Result<BTreeMap<u32,
         if !sides.contains(&width) || !sides.contains(&height) {
             return Err(damaged(format!("a size of {width}x{height} pixels")));
         }
-        let lens = lens_of(&record).ok_or_else(|| damaged(format!("lens parameters {:?}", record.params)))?;
+        // Only a photo through it makes it an error.
+        let lens = match lens::is_computed(record.model, record.coefficients()) {
+            true => Ok(lens_of(&record).ok_or_else(|| damaged(format!("lens parameters {:?}", record.params)))?),
+            false => Err(record.model),
+        };
         if table.insert(id, lens).is_some() {
             return Err(SceneError::Duplicate {
                 path: path.to_owned(),
@@ -202,26 +251,41 @@ fn camera_table(path: &Path, records: Vec<CameraRecord>) -> Result<BTreeMap<u32,
     Ok(table)
 }
 
+impl CameraRecord {
+    /// How many focal lengths it has.
+    fn focals(&self) -> usize {
+        match self.model {
+            "PINHOLE"
+            | "OPENCV"
+            | "OPENCV_FISHEYE"
+            | "FULL_OPENCV"
+            | "FOV"
+            | "THIN_PRISM_FISHEYE"
+            | "RAD_TAN_THIN_PRISM_FISHEYE"
+            | "DIVISION"
+            | "FISHEYE"
+            | "EUCM" => 2,
+            _ => 1,
+        }
+    }
+
+    /// What follows focal lengths and principal point.
+    fn coefficients(&self) -> &[f64] {
+        self.params.get(self.focals() + 2..).unwrap_or_default()
+    }
+}
+
 /// The lens of a record; `None` when its parameters cannot be those of a lens.
 fn lens_of(record: &CameraRecord) -> Option<Lens> {
-    let params = &record.params[..];
-    let (focal, rest) = match record.model {
-        "PINHOLE" | "OPENCV" | "OPENCV_FISHEYE" | "FULL_OPENCV" | "FOV" | "THIN_PRISM_FISHEYE" => {
-            let (&[fx, fy], rest) = params.split_first_chunk()?;
-            ([fx, fy], rest)
-        }
-        _ => {
-            let (&f, rest) = params.split_first()?;
-            ([f, f], rest)
-        }
-    };
-    let (&centre, coefficients) = rest.split_first_chunk()?;
+    let (focal, rest) = record.params.split_at_checked(record.focals())?;
+    let focal = [*focal.first()?, *focal.last()?];
+    let &centre = rest.first_chunk()?;
     let lens = Lens {
         model: record.model,
         size: Some([record.width, record.height]),
         focal: Focal::Pixels(focal),
         centre: Some(centre),
-        distortion: lens::distortion(record.model, coefficients),
+        distortion: lens::distortion(record.model, record.coefficients()),
     };
     lens.is_sane().then_some(lens)
 }
@@ -229,7 +293,7 @@ fn lens_of(record: &CameraRecord) -> Option<Lens> {
 fn pose_images(
     path: &Path,
     cameras_file: &Path,
-    cameras: &BTreeMap<u32, Lens>,
+    cameras: &Cameras,
     records: Vec<ImageRecord>,
 ) -> Result<(Vec<PosedImage>, Listed), SceneError> {
     let (mut ids, mut names) = (BTreeSet::new(), BTreeSet::new());
@@ -243,7 +307,7 @@ fn pose_images(
                 record.name.chars().take(200).collect::<String>()
             )
         };
-        let name = safe_name(path, &record.name)?;
+        let name = listed_name(path, &record.name)?;
         if !ids.insert(record.id) {
             return Err(SceneError::Duplicate {
                 path: path.to_owned(),
@@ -262,6 +326,11 @@ fn pose_images(
             let found = format!("camera {} is not in {}", record.camera, cameras_file.display());
             return Err(SceneError::malformed(path, at(), found, EXPORT_AGAIN));
         };
+        let lens = lens.map_err(|model| SceneError::CameraModel {
+            path: cameras_file.to_owned(),
+            camera: record.camera.to_string(),
+            model: model.to_owned(),
+        })?;
         let pose = rotation_of(record.quat).filter(|_| fits_f32(&record.translation));
         let Some(rotation) = pose else {
             let found = format!("the pose {:?} {:?}", record.quat, record.translation);
@@ -304,10 +373,7 @@ fn point(
     }
     Ok(PointRecord {
         id,
-        point: Point {
-            position: position.map(|value| value as f32),
-            color,
-        },
+        point: WidePoint { position, color },
         error_px,
         track: u32::try_from(track).unwrap_or(u32::MAX),
     })

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::binary::{IMAGE_BYTES, NO_POINT, OBSERVATION_BYTES, RecordFile};
 use crate::scene::SceneError;
-use crate::scene::formats::posed::safe_name;
+use crate::scene::formats::posed::listed_name;
 
 /// What is in each part.
 pub struct Subsets<'a> {
@@ -128,7 +128,7 @@ fn write_images(
         for _ in 0..observations {
             seen.push(file.bytes("observation")?);
         }
-        let known = safe_name(path, &name)?;
+        let known = listed_name(path, &name)?;
         for (number, part) in parts.iter_mut().enumerate() {
             if !(subsets.has_image)(number, &known) {
                 continue;

@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use super::{CameraRecord, ImageRecord, known_model, point};
 use crate::scene::SceneError;
+use crate::scene::formats::posed::text_of;
 use crate::scene::seen::{PointRecord, thin};
 
 /// Longest record line read, bytes. Lines of observations are never held whole.
@@ -141,9 +142,8 @@ impl Lines {
                 self.skip_line()?;
                 self.number -= 1;
             }
-            let Ok(line) = String::from_utf8(line) else {
-                return Err(self.malformed("bytes that are not UTF-8"));
-            };
+            // Names may be in another encoding; numbers are the same in all.
+            let line = text_of(line);
             let line = line.trim();
             // editors put a mark of the encoding before the first line
             let line = line.strip_prefix('\u{feff}').unwrap_or(line);

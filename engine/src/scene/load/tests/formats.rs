@@ -145,8 +145,13 @@ fn transparent_pixels_of_colmap_photos_are_masked_and_said() {
     let of = |options: SceneOptions| load(folder.path(), &options).unwrap();
     let scene = of(all_views());
     assert!(scene.masked && scene.train.iter().all(|view| view.alpha == Alpha::Mask));
-    let told = "1 of 2 photos that were looked at have transparent pixels, 25 % of all: they are masked; `dataset.alpha`";
-    assert!(scene.notices.iter().any(|notice| notice.starts_with(told)), "{:?}", scene.notices);
+    let told =
+        "1 of 2 photos that were looked at have transparent pixels, 25 % of all: they are masked; `dataset.alpha`";
+    assert!(
+        scene.notices.iter().any(|notice| notice.starts_with(told)),
+        "{:?}",
+        scene.notices
+    );
     let chosen = of(SceneOptions {
         alpha: AlphaChoice::Only(Alpha::Ignore),
         ..all_views()
@@ -160,5 +165,9 @@ fn transparent_pixels_of_colmap_photos_are_masked_and_said() {
         folder.write_png(name, 8, 4, 4, &[1, 2, 3, 0].repeat(32));
     }
     let scene = of(all_views());
-    assert!(!scene.masked && scene.notices[0].contains("alpha is ignored"), "{:?}", scene.notices);
+    assert!(
+        !scene.masked && scene.notices[0].contains("alpha is ignored"),
+        "{:?}",
+        scene.notices
+    );
 }
