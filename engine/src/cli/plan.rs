@@ -13,6 +13,7 @@ use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
     BytesPer, Card, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, Prediction, REFERENCE_BYTES,
     TrainPlan, Unit, available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
+    with_remedies,
 };
 use crate::program::Class;
 use crate::run::{StagesOutlook, device_budget, mesh_outlook, stages_outlook};
@@ -103,7 +104,10 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         |profile| plan_first(profile, &scene, budget, limits, &variants, faults),
         |(_, _, report)| report,
     )
-    .map_err(boxed)?;
+    .map_err(|error| {
+        let error = with_remedies(error, &profile, &scene, (budget, limits), &variants, faults);
+        boxed(error)
+    })?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
     // A profile says how much memory a card has, not which one it is.

@@ -1,9 +1,10 @@
 //! Capacities and memory of a run that trains triangles.
 //!
 //! There is room for three triangles a vertex and a record for each, so that no view can show too many; what is short of room are
-//! intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or what the budget holds.
+//! intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or under `up to N` what the budget
+//! holds of them.
 
-use crate::config::{Profile, TriangleGradient};
+use crate::config::{MostGaussians, Profile, TriangleGradient};
 use crate::gaussians::layout::chunk_within;
 use crate::kernels::triangles::tile_px;
 use crate::kernels::views::Variants;
@@ -13,7 +14,7 @@ use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
 use crate::plan::planning::{Candidate, SIZE_STEP, largest, resident_bytes};
 use crate::plan::readback::EvalReadback;
-use crate::plan::{Faults, PlanError, TrianglesError, available_bytes, layout_of};
+use crate::plan::{Faults, PlanError, Remedies, TrianglesError, available_bytes, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
 use crate::program::TensorTable;
 use crate::scene::SceneIndex;
@@ -43,6 +44,18 @@ pub struct Start {
     pub vertices: u32,
     /// Triangles.
     pub triangles: u32,
+}
+
+impl Start {
+    /// The first model of `points` points: a triangle each.
+    #[must_use]
+    pub fn of_points(points: usize) -> Self {
+        let triangles = u32::try_from(points).unwrap_or(u32::MAX).min(u32::MAX / 3);
+        Self {
+            vertices: 3 * triangles,
+            triangles,
+        }
+    }
 }
 
 impl TrainPlan {
@@ -90,10 +103,10 @@ impl TrainPlan {
 
 /// Finds the largest capacities that fit the budget, for a run that begins or goes on with `start`.
 ///
-/// Vertices are `mesh_splatting.max_points` where the budget holds as many, else what it holds, but never fewer than there are.
+/// Vertices are `mesh_splatting.max_points`; a bound (`up to N`) is lowered to what the budget holds, but never below those that there are.
 ///
 /// # Errors
-/// [`PlanError::Triangles`] when not even those fit, or the machine has too little memory to connect the surface.
+/// [`PlanError::Triangles`] when not even those fit, or fewer than a number that is set, or the machine has too little memory to connect the surface.
 pub fn plan(
     profile: &Profile,
     scene: &SceneIndex,
@@ -103,12 +116,12 @@ pub fn plan(
     faults: &Faults,
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
     let most = u32::try_from(limits.largest_tensor() / BOUND_BYTES).unwrap_or(u32::MAX);
-    if start.vertices > most {
-        return Err(TrianglesError::TooLarge {
-            vertices: start.vertices,
-            most,
-        }
-        .into());
+    let asked = match profile.mesh_splatting.max_points {
+        MostGaussians::Set(vertices) => vertices.max(start.vertices),
+        MostGaussians::UpTo(_) => start.vertices,
+    };
+    if asked > most {
+        return Err(TrianglesError::TooLarge { vertices: asked, most }.into());
     }
     let pixels = pixel_sizes(scene).map(|(w, h)| w * h).max().unwrap_or(0);
     let most_pixels = limits.largest_tensor() / PIXEL_BYTES;
@@ -131,10 +144,11 @@ pub fn plan(
         Candidate::new(plan, source, profile, scene, (budget, limits))
     };
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
-    let wanted = profile.mesh_splatting.max_points.min(most).max(start.vertices);
+    let wanted = profile.mesh_splatting.max_points.number().min(most).max(start.vertices);
     let mut best = build(wanted, GENEROUS)?;
     if !fits(&best) {
         let least = build(wanted, 0)?;
+        let needed_bytes = least.placed.device_bytes();
         best = if fits(&least) {
             largest(0, GENEROUS, least, |level| build(wanted, level), fits)?
         } else {
@@ -153,13 +167,25 @@ pub fn plan(
                     cap_bytes: budget.cap_bytes,
                     vertices: start.vertices,
                     fitting,
+                    remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
                 }
                 .into());
             }
             // Sizes on a fixed grid: a run that goes on with more vertices finds the same capacity.
             let (low, high) = (start.vertices.div_ceil(SIZE_STEP), wanted / SIZE_STEP + 1);
             let size = |k: u32| (k * SIZE_STEP).max(start.vertices);
-            largest(low.saturating_sub(1), high, least, |k| build(size(k), 0), fits)?
+            let most = largest(low.saturating_sub(1), high, least, |k| build(size(k), 0), fits)?;
+            if asked == wanted {
+                return Err(TrianglesError::NoRoom {
+                    needed_bytes,
+                    cap_bytes: budget.cap_bytes,
+                    vertices: wanted,
+                    fitting: most.plan.tensors.capacities.triangles.map_or(0, |sizes| sizes.vertices),
+                    remedies: Remedies::of_room(needed_bytes, &budget),
+                }
+                .into());
+            }
+            most
         };
     }
     let sizes = best.plan.tensors.capacities.triangles;
