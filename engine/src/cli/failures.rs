@@ -214,14 +214,24 @@ impl Failure for ServeError {
 /// What makes tensors of a kind smaller. Each has one unit, and nothing else changes its size.
 const fn smaller(tag: Tag) -> &'static str {
     match tag {
-        Tag::Pixels | Tag::Staging => "`--resolution 2` makes photos smaller, and all that has an entry per pixel",
+        Tag::Pixels | Tag::Loss | Tag::Staging => {
+            "`--resolution 2` makes photos smaller, and all that has an entry per pixel"
+        }
         Tag::Images => {
             "`--set dataset.residency=host` keeps photos off the device; `--resolution 2` makes them smaller"
         }
+        Tag::Lpips => "`--set eval.lpips=false` goes without it",
         // Of the others only the workspaces of densification grow with anything.
-        Tag::Parameters | Tag::Optimizer | Tag::Statistics | Tag::Visible | Tag::Intersections | Tag::Other => {
-            "`--max-gaussians N` with fewer Gaussians makes it smaller"
-        }
+        Tag::Parameters
+        | Tag::Optimizer
+        | Tag::Statistics
+        | Tag::Visible
+        | Tag::Intersections
+        | Tag::Gradients
+        | Tag::Sort
+        | Tag::Neighbors
+        | Tag::Densify
+        | Tag::Other => "`--max-gaussians N` with fewer Gaussians makes it smaller",
     }
 }
 

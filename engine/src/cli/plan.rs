@@ -20,6 +20,9 @@ use crate::run::{StagesOutlook, device_budget, mesh_outlook, stages_outlook};
 use crate::step::Terms;
 use crate::vk::DeviceKind;
 
+/// Tensors that are printed; `--explain` has all.
+const LARGEST: usize = 10;
+
 /// Plans and prints to `out`.
 ///
 /// # Errors
@@ -317,9 +320,34 @@ fn print(
             checkpoint_minutes
         )?;
     }
-    writeln!(out, "arena, MiB live at the worst moment")?;
+    writeln!(out, "arena, MiB live at the worst moment, and what they are for")?;
     for usage in &report.arena_uses {
-        writeln!(out, "  {:<16} {:>12.1}  {}", usage.name, mib(usage.bytes), usage.pass)?;
+        let purposes = usage
+            .purposes
+            .iter()
+            .map(|(tag, bytes)| format!("{} {:.1}", tag.name(), mib(*bytes)));
+        let purposes: Vec<String> = purposes.collect();
+        let colon = if purposes.is_empty() { "" } else { ": " };
+        writeln!(
+            out,
+            "  {:<16} {:>12.1}  {}{colon}{}",
+            usage.name,
+            mib(usage.bytes),
+            usage.pass,
+            purposes.join(", ")
+        )?;
+    }
+    writeln!(out, "largest tensors, MiB; those of the arena share bytes")?;
+    for tensor in plan.table.largest(LARGEST) {
+        let shape = tensor.shape.map_or_else(String::new, |shape| format!("  {shape}"));
+        writeln!(
+            out,
+            "  {:<28} {:>12.1}  {:<11} {}{shape}",
+            tensor.name,
+            mib(tensor.bytes),
+            tensor.class.name(),
+            tensor.tag.name()
+        )?;
     }
     let commands = plan
         .jobs

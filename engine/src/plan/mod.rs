@@ -46,7 +46,7 @@ pub use demand::{Demand, DemandSource};
 pub use error::{BoundError, LossError, PlanError, TrianglesError};
 pub use faults::{BudgetFault, FaultError, Faults};
 pub use first::{FirstModel, plan_first};
-pub use host_memory::available_bytes;
+pub use host_memory::{available_bytes, resident_bytes};
 pub use jobs::{CullTime, Job, Jobs, NoJob};
 pub use kernel_timing::KernelTiming;
 pub use measures::Measures;

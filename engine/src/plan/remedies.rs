@@ -375,9 +375,10 @@ mod tests {
 
     #[test]
     fn coarser_storage_is_named_before_a_smaller_model() {
-        let budget = Budget::of_profile(7 * GIB);
-        let ten_million = [("memory.max_gaussians", "10000000"), ("eval.lpips", "false")];
-        let (error, mut profile, scene) = refused(&ten_million, "default", budget);
+        // An eighth of ten million under 8gb, in an eighth of the time.
+        let budget = Budget::of_profile(7 * GIB / 8);
+        let many = [("memory.max_gaussians", "1250000"), ("eval.lpips", "false")];
+        let (error, mut profile, scene) = refused(&many, "default", budget);
         let found = named(&error);
         let [cap, half, compact, degree, fewer] = &found[..] else {
             unreachable!("{found:?}")
@@ -408,8 +409,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_named() {
         // Far beyond what any storage holds.
-        let budget = Budget::of_profile(2 * GIB);
-        let (error, ..) = refused(&[("memory.max_gaussians", "30000000")], "default", budget);
+        let budget = Budget::of_profile(GIB / 4);
+        let many = [("memory.max_gaussians", "2000000"), ("eval.lpips", "false")];
+        let (error, ..) = refused(&many, "default", budget);
         let found = named(&error);
         assert!(
             found
@@ -439,10 +441,10 @@ mod tests {
     #[test]
     fn fewer_points_or_several_settings_help_where_the_start_is_too_large() {
         let many = [
-            ("init", "{ kind: random_frustum, count: 300000 }"),
+            ("init", "{ kind: random_frustum, count: 30000 }"),
             ("eval.lpips", "false"),
         ];
-        let budget = Budget::of_profile(96 * MIB);
+        let budget = Budget::of_profile(40 * MIB);
         let (error, profile, scene) = refused(&many, "default", budget);
         let found = named(&error);
         let fewer = found.iter().find_map(|what| what.strip_prefix("`--max-gaussians "));
@@ -476,6 +478,7 @@ mod tests {
             planned.map(|(_, _, report)| report.capacities.triangles.unwrap().vertices)
         };
         assert_eq!(with(MostGaussians::Set(*fitting)).unwrap(), *fitting);
+        assert_eq!(with(MostGaussians::Set(4_000_000)).unwrap(), 4_000_000);
         assert_eq!(with(MostGaussians::UpTo(8_000_000)).unwrap(), *fitting);
     }
 }

@@ -30,8 +30,14 @@ const INTERSECTION_BYTES: u64 = 16;
 const PIXEL_BYTES: u64 = 8;
 /// Least intersections when memory is not short: small models have large triangles.
 const GENEROUS_LEAST: u32 = 1 << 20;
-/// Intersections a triangle at the most generous level; at the least there is one.
+/// Intersections a triangle at the most generous level,
 const GENEROUS_PER_TRIANGLE: u32 = 3;
+/// up to this many; beyond, one a triangle: where there are so many, most are small or out of view.
+const GENEROUS_MOST: u32 = 1 << 23;
+/// Triangles an intersection at the least level. A step that wants more runs in bands, and one tile of many never has as many.
+const LEAST_SHARE: u32 = 3;
+/// Tiles from which on they are many; in fewer, one may have all triangles.
+const MANY_TILES: u32 = 64;
 /// The most generous level.
 const GENEROUS: u32 = 16;
 /// Tiles of a triangle in what a run is expected to need.
@@ -225,6 +231,18 @@ fn check_memory(profile: &Profile, vertices: u32, available: Option<u64>) -> Res
     }
 }
 
+/// Room for the intersections of a view at `level`, for so many triangles and tiles.
+fn intersections(triangles: u32, level: u32, tiles: u32) -> u32 {
+    let generous = triangles
+        .saturating_mul(GENEROUS_PER_TRIANGLE)
+        .min(triangles.max(GENEROUS_MOST))
+        .max(GENEROUS_LEAST);
+    let share = if tiles < MANY_TILES { 1 } else { LEAST_SHARE };
+    let least = triangles.div_ceil(share).max(GENEROUS_LEAST);
+    let more = u64::from(generous - least) * u64::from(level.min(GENEROUS)) / u64::from(GENEROUS);
+    least.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+}
+
 /// Capacities for a model of `sizes` at `level`, and where they come from.
 fn capacities(
     profile: &Profile,
@@ -235,14 +253,8 @@ fn capacities(
     faults: &Faults,
 ) -> (Capacities, CapacitySource) {
     let triangles = sizes.vertices.saturating_mul(TRIANGLES_PER_VERTEX);
-    let generous = triangles.saturating_mul(GENEROUS_PER_TRIANGLE).max(GENEROUS_LEAST);
-    let more = u64::from(generous - triangles) * u64::from(level.min(GENEROUS)) / u64::from(GENEROUS);
-    let bound = u32::try_from(limits.largest_tensor() / INTERSECTION_BYTES).unwrap_or(u32::MAX);
-    let i_cap = triangles
-        .saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
-        .min(bound);
-    let i_cap = faults.i_cap.unwrap_or(i_cap);
-    let mut c = Capacities::new(triangles, triangles, i_cap, profile.model.sh_degree, pixel_sizes(scene));
+    let least = faults.i_cap.unwrap_or(0);
+    let mut c = Capacities::new(triangles, triangles, least, profile.model.sh_degree, pixel_sizes(scene));
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
@@ -253,6 +265,10 @@ fn capacities(
     c.triangles = Some(sizes);
     let samples = profile.mesh_splatting.supersample.iter().map(|&[_, samples]| samples);
     c.list_tiles(tile_px(samples.max().unwrap_or(1)), pixel_sizes(scene));
+    if faults.i_cap.is_none() {
+        let bound = u32::try_from(limits.largest_tensor() / INTERSECTION_BYTES).unwrap_or(u32::MAX);
+        c.i_cap = intersections(triangles, level, c.max_lists).min(bound);
+    }
     let source = match level {
         _ if faults.forces_capacities() => CapacitySource::Forced,
         GENEROUS.. => CapacitySource::Generous,
@@ -267,6 +283,23 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, resolve};
+
+    #[test]
+    fn room_for_intersections_rises_with_the_level_and_ends_where_triangles_are_many() {
+        for triangles in [256, 400_000, 3_000_000, 12_000_000, 24_000_000, u32::MAX] {
+            let list: Vec<u32> = (0..=GENEROUS)
+                .map(|level| intersections(triangles, level, 1700))
+                .collect();
+            assert!(
+                list.is_sorted() && list.iter().all(|i| *i >= triangles / LEAST_SHARE),
+                "{triangles}: {list:?}"
+            );
+        }
+        let of = |triangles| [0, GENEROUS].map(|level| intersections(triangles, level, 1700));
+        assert_eq!(of(400_000), [GENEROUS_LEAST, 1_200_000]);
+        assert_eq!(of(12_000_000), [4_000_000, 12_000_000]);
+        assert_eq!(intersections(12_000_000, 0, 4), 12_000_000);
+    }
 
     #[test]
     fn a_surface_that_memory_could_not_connect_is_refused_with_the_number_that_fits() {
