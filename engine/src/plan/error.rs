@@ -58,7 +58,7 @@ pub enum PlanError {
         /// A number of Gaussians that does fit, where fewer are enough.
         fitting: Option<u32>,
         /// What is allowed, and why.
-        budget: Budget,
+        budget: Box<Budget>,
         /// What fits instead.
         remedies: Remedies,
     },

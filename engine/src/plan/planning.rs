@@ -120,7 +120,7 @@ pub fn plan(
                         needed_bytes: least.placed.device_bytes(),
                         gaussians: least.plan.tensors.capacities.n_cap,
                         fitting,
-                        budget,
+                        budget: Box::new(budget),
                         remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
                     });
                 }

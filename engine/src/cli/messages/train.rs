@@ -132,7 +132,7 @@ fn plan() {
             needed_bytes: 9 << 30,
             gaussians: 6_000_000,
             fitting: Some(4_505_600),
-            budget: Budget::new(8 << 30, Some(8 << 30), Some(7 << 30)),
+            budget: Box::new(Budget::new(8 << 30, Some(8 << 30), Some(7 << 30))),
             remedies: remedies(&[
                 ("`--set memory.storage=half`", 6100),
                 ("`--set memory.storage=compact`", 4700),
@@ -144,7 +144,7 @@ fn plan() {
             needed_bytes: 900 << 20,
             gaussians: 200_000,
             fitting: None,
-            budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30)),
+            budget: Box::new(Budget::new(8 << 30, Some(800 << 20), Some(7 << 30))),
             remedies: Remedies::default(),
         },
         PlanError::TooMuchBackground {
