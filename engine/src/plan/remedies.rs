@@ -441,13 +441,14 @@ mod tests {
     #[test]
     fn fewer_points_or_several_settings_help_where_the_start_is_too_large() {
         let many = [
-            ("init", "{ kind: random_frustum, count: 30000 }"),
+            ("init", "{ kind: random_frustum, count: 60000 }"),
             ("eval.lpips", "false"),
         ];
-        let budget = Budget::of_profile(40 * MIB);
+        let budget = Budget::of_profile(48 * MIB);
         let (error, profile, scene) = refused(&many, "default", budget);
         let found = named(&error);
         let fewer = found.iter().find_map(|what| what.strip_prefix("`--max-gaussians "));
+        assert!(fewer.is_some(), "{error}: {found:?}");
         let most: u32 = fewer.unwrap().trim_end_matches('`').parse().unwrap();
         let with = |n: u32| {
             let mut profile = profile.clone();
