@@ -238,7 +238,7 @@ fn intersections(triangles: u32, level: u32, tiles: u32) -> u32 {
         .min(triangles.max(GENEROUS_MOST))
         .max(GENEROUS_LEAST);
     let share = if tiles < MANY_TILES { 1 } else { LEAST_SHARE };
-    let least = triangles.div_ceil(share).max(GENEROUS_LEAST);
+    let least = triangles.div_ceil(share).max(triangles.min(GENEROUS_LEAST));
     let more = u64::from(generous - least) * u64::from(level.min(GENEROUS)) / u64::from(GENEROUS);
     least.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
 }
@@ -296,7 +296,7 @@ mod tests {
             );
         }
         let of = |triangles| [0, GENEROUS].map(|level| intersections(triangles, level, 1700));
-        assert_eq!(of(400_000), [GENEROUS_LEAST, 1_200_000]);
+        assert_eq!(of(400_000), [400_000, 1_200_000]);
         assert_eq!(of(12_000_000), [4_000_000, 12_000_000]);
         assert_eq!(intersections(12_000_000, 0, 4), 12_000_000);
     }
