@@ -220,18 +220,26 @@ impl Failure for ServeError {
 /// What makes tensors of a kind smaller. Each has one unit, and nothing else changes its size.
 const fn smaller(tag: Tag) -> &'static str {
     match tag {
-        Tag::Pixels | Tag::Staging => "`--resolution 2` makes photos smaller, and all that has an entry per pixel",
+        Tag::Pixels | Tag::Loss | Tag::Staging => {
+            "`--resolution 2` makes photos smaller, and all that has an entry per pixel"
+        }
         Tag::Images => {
             "`--set dataset.residency=host` keeps photos off the device; `--resolution 2` makes them smaller"
         }
+        Tag::Lpips => "`--set eval.lpips=false` goes without it",
         // Of the others only the workspaces of densification grow with anything.
-        Tag::Parameters | Tag::Optimizer | Tag::Statistics | Tag::Visible | Tag::Intersections | Tag::Other => {
-            "`--max-gaussians N` with fewer Gaussians makes it smaller"
-        }
+        Tag::Parameters
+        | Tag::Optimizer
+        | Tag::Statistics
+        | Tag::Visible
+        | Tag::Intersections
+        | Tag::Gradients
+        | Tag::Sort
+        | Tag::Neighbors
+        | Tag::Densify
+        | Tag::Other => "`--max-gaussians N` with fewer Gaussians makes it smaller",
     }
 }
-
-const LESS: &str = "these take less: `--resolution 2`, `--sh-degree 2`, `--set memory.max_gaussians=N`";
 
 const MORE_ROOM: &str = "fewer Gaussians (a smaller `memory.max_gaussians`) or a larger `memory.cap_gib` leave room for more; \
                          `--resolution 2` needs less";
@@ -278,22 +286,7 @@ impl Failure for PlanError {
             Self::Bound(error) => Some(error.hint()),
             Self::Triangles(error) => Some(error.hint()),
             Self::NoDevice(_) => Some("`kiln doctor` lists the devices".to_owned()),
-            Self::DoesNotFit { budget, fitting, .. } => {
-                let less = match fitting {
-                    // What makes a model smaller helps first where it is the model that is too large.
-                    Some(gaussians) => format!("`--max-gaussians {gaussians}` fits; `--sh-degree 2` has room for more"),
-                    None => LESS.to_owned(),
-                };
-                Some(match budget.limit {
-                    BudgetLimit::Profile => format!("{less}; a larger `memory.cap_gib` allows more"),
-                    // No setting gives back what others hold, or what is not there.
-                    BudgetLimit::Reported => format!("{less}; ending other programs that use the device leaves more"),
-                    BudgetLimit::Fraction | BudgetLimit::Unreported => less,
-                })
-            }
-            Self::ImagesDoNotFit { .. } => Some(format!(
-                "`--set dataset.residency=host` keeps them in host memory; {KNOBS}"
-            )),
+            Self::DoesNotFit { remedies, .. } | Self::ImagesDoNotFit { remedies, .. } => Some(remedies.to_string()),
             Self::HostMemory { residency: "host", .. } => Some(
                 "`--set dataset.residency=stream` keeps `dataset.cache_gib` of them; `--resolution 2` makes them smaller"
                     .to_owned(),

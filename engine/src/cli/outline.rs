@@ -88,7 +88,7 @@ impl Outline {
 /// A block's plan: a run takes what is planned, and more where its card has more room than the demand asks for.
 pub(super) fn in_words(planned: &PlanRecord) -> String {
     format!(
-        "planned for at most {}: at least {:.1} of {:.1} MiB",
+        "its run has room for {} and takes {:.1} MiB of a cap of {:.1} MiB",
         planned.gaussians,
         planned.device_bytes as f64 / MIB as f64,
         planned.cap_bytes as f64 / MIB as f64
@@ -127,8 +127,8 @@ mod tests {
         assert_eq!(
             printed(false),
             "1 block for 1000 Gaussians; views are used 1.2 times on average\n\
-             b0000       1 views       1000 Gaussians,       1200 with the margin of 0.500, planned for at most 5000: at least \
-             60.0 of 7168.0 MiB\n"
+             b0000       1 views       1000 Gaussians,       1200 with the margin of 0.500, its run has room for 5000 and \
+             takes 60.0 MiB of a cap of 7168.0 MiB\n"
         );
         let json: serde_json::Value = serde_json::from_str(&printed(true)).unwrap();
         assert_eq!(json["blocks"][0]["planned"]["gaussians"], 5000);

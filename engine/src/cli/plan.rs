@@ -13,11 +13,15 @@ use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
     BytesPer, Card, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, Prediction, REFERENCE_BYTES,
     TrainPlan, Unit, available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos,
+    with_remedies,
 };
 use crate::program::Class;
 use crate::run::{StagesOutlook, device_budget, mesh_outlook, stages_outlook};
 use crate::step::Terms;
 use crate::vk::DeviceKind;
+
+/// Tensors that are printed; `--explain` has all.
+const LARGEST: usize = 10;
 
 /// Plans and prints to `out`.
 ///
@@ -108,7 +112,10 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         |profile| plan_first(profile, &scene, budget, limits, &variants, faults),
         |(_, _, report)| report,
     )
-    .map_err(boxed)?;
+    .map_err(|error| {
+        let error = with_remedies(error, &profile, &scene, (budget, limits), &variants, faults);
+        boxed(error)
+    })?;
     let images = (profile.dataset.residency.name(), image_host_bytes(&profile, &scene));
     let chosen: Vec<String> = adapted.into_iter().chain(first.choice()).collect();
     // A profile says how much memory a card has, not which one it is.
@@ -318,9 +325,34 @@ fn print(
             checkpoint_minutes
         )?;
     }
-    writeln!(out, "arena, MiB live at the worst moment")?;
+    writeln!(out, "arena, MiB live at the worst moment, and what they are for")?;
     for usage in &report.arena_uses {
-        writeln!(out, "  {:<16} {:>12.1}  {}", usage.name, mib(usage.bytes), usage.pass)?;
+        let purposes = usage
+            .purposes
+            .iter()
+            .map(|(tag, bytes)| format!("{} {:.1}", tag.name(), mib(*bytes)));
+        let purposes: Vec<String> = purposes.collect();
+        let colon = if purposes.is_empty() { "" } else { ": " };
+        writeln!(
+            out,
+            "  {:<16} {:>12.1}  {}{colon}{}",
+            usage.name,
+            mib(usage.bytes),
+            usage.pass,
+            purposes.join(", ")
+        )?;
+    }
+    writeln!(out, "largest tensors, MiB; those of the arena share bytes")?;
+    for tensor in plan.table.largest(LARGEST) {
+        let shape = tensor.shape.map_or_else(String::new, |shape| format!("  {shape}"));
+        writeln!(
+            out,
+            "  {:<28} {:>12.1}  {:<11} {}{shape}",
+            tensor.name,
+            mib(tensor.bytes),
+            tensor.class.name(),
+            tensor.tag.name()
+        )?;
     }
     let commands = plan
         .jobs

@@ -19,7 +19,7 @@ use crate::config::{self, SugarStage};
 use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::{StageRow, Up};
-use crate::plan::{FirstModel, Pinned, open_device, plan_first};
+use crate::plan::{FirstModel, Pinned, open_device, plan_first, with_remedies};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
 use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
@@ -150,7 +150,10 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             }
             false => {
                 let planned = plan_first(&profile, &scene, budget, limits, &variants, &faults);
-                let (first, _, report) = planned.map_err(boxed)?;
+                let (first, _, report) = planned.map_err(|error| {
+                    let error = with_remedies(error, &profile, &scene, (budget, limits), &variants, &faults);
+                    boxed(error)
+                })?;
                 (first, report.capacities.n_limit)
             }
         };

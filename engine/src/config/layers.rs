@@ -471,6 +471,16 @@ fn extends(node: &Node) -> Result<Option<(String, At)>, ConfigError> {
     }
 }
 
+impl Profile {
+    /// True when the settings go together, of a profile that was changed after it was read.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        let mut checker = Checker::default();
+        rules::check(self, &mut checker);
+        checker.problems().is_empty()
+    }
+}
+
 fn reject_problems(profile: &Profile, tree: &Node) -> Result<(), ConfigError> {
     let mut checker = Checker::default();
     rules::check(profile, &mut checker);

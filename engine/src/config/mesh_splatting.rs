@@ -4,6 +4,7 @@ use kiln_triangles::schedule::{Losses, Rates, Settings, SplitRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::MostGaussians;
 use crate::plugins::Checker;
 
 /// Most iterations a key names.
@@ -19,8 +20,9 @@ const MOST_SAMPLES: u32 = 8;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeshSplatting {
-    /// Most vertices; fewer where the memory cap holds no more. A model never has more. 1000 to 100 000 000.
-    pub max_points: u32,
+    /// Most vertices, 1000 to 100 000 000: a number = room for that many, or the run does not begin; `up to N` = what fits, at most N. A
+    /// model never has more.
+    pub max_points: MostGaussians,
     /// What of a vertex's gradient there is: as published, or all of it.
     pub gradient: TriangleGradient,
     /// Iterations between two events of a kind: pruning, subdivision, rises of the opacity floor. 1 to 10 000 000.
@@ -107,7 +109,7 @@ pub struct TriangleLosses {
 impl MeshSplatting {
     /// Ranges.
     pub(super) fn check(&self, c: &mut Checker) {
-        c.range("max_points", self.max_points, 1000..=100_000_000);
+        c.range("max_points", self.max_points.number(), 1000..=100_000_000);
         c.range("every", self.every, 1..=MAX_STEPS);
         for (key, value) in [
             ("split_from", self.split_from),

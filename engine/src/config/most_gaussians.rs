@@ -1,11 +1,11 @@
-//! How many Gaussians a model may have at most.
+//! How many Gaussians, or vertices of triangles, a model may have at most.
 
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `memory.max_gaussians`
+/// `memory.max_gaussians` and `mesh_splatting.max_points`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MostGaussians {
     /// Written as the number itself: this many, or the run does not begin.

@@ -80,7 +80,8 @@ impl Profile {
 
     /// Most points of a first model, and the key that says so; none where no key does.
     pub(crate) fn most_points(&self) -> Option<u32> {
-        self.is_triangles().then_some(self.mesh_splatting.max_points / 3)
+        self.is_triangles()
+            .then_some(self.mesh_splatting.max_points.number() / 3)
     }
 }
 

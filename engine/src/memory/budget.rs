@@ -33,6 +33,9 @@ pub struct Budget {
     pub limit: BudgetLimit,
     /// Bytes of the result that the residency probe keeps to compare with; 0 where it can tell nothing.
     pub reference_bytes: u64,
+    /// What the device allows without the profile's limit; none where the card that a plan is for is not there.
+    #[serde(skip)]
+    pub device_bytes: Option<u64>,
 }
 
 /// What decides over the cap.
@@ -67,10 +70,12 @@ impl Budget {
             cap_bytes: share,
             limit: BudgetLimit::Fraction,
             reference_bytes: 0,
+            device_bytes: None,
         };
         if let Some(reported) = reported_bytes {
             budget.lower(reported.saturating_sub(BUDGET_MARGIN), BudgetLimit::Reported);
         }
+        budget.device_bytes = Some(budget.cap_bytes);
         if let Some(profile) = profile_bytes {
             budget.lower(profile, BudgetLimit::Profile);
         }
@@ -87,6 +92,18 @@ impl Budget {
             cap_bytes: bytes,
             limit: BudgetLimit::Profile,
             reference_bytes: 0,
+            device_bytes: None,
+        }
+    }
+
+    /// The cap if no other program had any of the device.
+    #[must_use]
+    pub fn without_others(&self) -> u64 {
+        let alone = Self::new(self.heap_bytes, None, self.profile_bytes).cap_bytes;
+        if self.limit == BudgetLimit::Reported {
+            alone
+        } else {
+            self.cap_bytes
         }
     }
 
@@ -97,7 +114,9 @@ impl Budget {
         let heap_bytes = caps.device_heap().map_or(0, |(_, bytes)| bytes);
         let mut budget = Self::new(heap_bytes, reported_bytes, profile_bytes);
         if reported_bytes.is_none() && caps.kind != DeviceKind::Cpu {
-            budget.lower(heap_bytes.saturating_sub(UNREPORTED_MARGIN), BudgetLimit::Unreported);
+            let bytes = heap_bytes.saturating_sub(UNREPORTED_MARGIN);
+            budget.lower(bytes, BudgetLimit::Unreported);
+            budget.device_bytes = budget.device_bytes.map(|device| device.min(bytes));
         }
         budget
     }

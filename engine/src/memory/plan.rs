@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::MemoryError;
-use crate::program::{ALIGNMENT, Class, Command, Program, TensorTable};
+use crate::program::{ALIGNMENT, Class, Command, Program, Tag, TensorTable};
 use crate::vk::BlockRounding;
 
 /// Limits the plan must respect.
@@ -67,6 +67,8 @@ pub struct ArenaPeak {
     pub command: &'static str,
     /// Those bytes.
     pub bytes: u64,
+    /// The same by purpose.
+    pub by_tag: BTreeMap<Tag, u64>,
 }
 
 /// Placement of every tensor.
@@ -342,14 +344,26 @@ fn peak(table: &TensorTable, lifetimes: &[Vec<Option<(usize, usize)>>], index: u
         program: program.name.clone(),
         command: "",
         bytes: 0,
+        by_tag: BTreeMap::new(),
     };
-    let mut live = 0i128;
-    for (command, c) in program.commands.iter().zip(change) {
+    let (mut live, mut moment) = (0i128, 0);
+    for (at, (command, c)) in program.commands.iter().zip(change).enumerate() {
         live += c;
         let bytes = u64::try_from(live).unwrap_or(0);
         if bytes > worst.bytes {
             worst.bytes = bytes;
             worst.command = command.name();
+            moment = at;
+        }
+    }
+    for (tensor, life) in table.tensors().iter().zip(lifetimes) {
+        if life
+            .get(index)
+            .copied()
+            .flatten()
+            .is_some_and(|(first, last)| (first..=last).contains(&moment))
+        {
+            *worst.by_tag.entry(tensor.tag).or_default() += tensor.bytes.next_multiple_of(ALIGNMENT);
         }
     }
     worst
@@ -363,7 +377,6 @@ mod tests {
         reason = "tests stop at the first surprise"
     )]
     use super::*;
-    use crate::program::Tag;
 
     const LIMITS: PlanLimits = PlanLimits {
         block_bytes: 1 << 20,
@@ -385,6 +398,24 @@ mod tests {
         assert_ne!(plan.slots[0].offset, plan.slots[1].offset, "a and b live together");
         assert_eq!(plan.device_bytes(), 8192);
         assert_eq!(plan.arena_live_bytes, 8192);
+    }
+
+    #[test]
+    fn the_fullest_moment_is_told_by_purpose() {
+        let mut table = TensorTable::default();
+        let keys = table.add("keys", Class::Arena, Tag::Sort, 9000);
+        let sums = table.add_rows("sums", Class::Arena, Tag::Gradients, 1000, 4);
+        let more = table.add("more", Class::Arena, Tag::Gradients, 4096);
+        table.add("idle", Class::Arena, Tag::Loss, 1 << 19);
+        let mut program = Program::new("p");
+        program.fill(keys, 0);
+        program.copy(keys, sums);
+        program.copy(sums, more);
+        let plan = Plan::new(&table, &[&program], LIMITS).unwrap();
+        let [peak] = &plan.arena_peaks[..] else { unreachable!() };
+        assert_eq!(peak.by_tag, BTreeMap::from([(Tag::Sort, 9216), (Tag::Gradients, 4096)]));
+        assert_eq!((peak.bytes, peak.by_tag.values().sum::<u64>()), (13_312, 13_312));
+        assert_eq!(table.get(sums.tensor).unwrap().shape.unwrap().to_string(), "1000 x 4 B");
     }
 
     #[test]

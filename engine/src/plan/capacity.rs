@@ -83,7 +83,9 @@ impl CapacitySource {
     #[must_use]
     pub const fn describe(self, triangles: bool) -> &'static str {
         match self {
-            Self::Generous if triangles => "memory is not short: a record for every triangle, three intersections each",
+            Self::Generous if triangles => {
+                "memory is not short: a record for every triangle, up to three intersections each"
+            }
             Self::Generous => {
                 "memory is not short: a record for every Gaussian, six intersections each, up to 64 while a tile has 4096"
             }

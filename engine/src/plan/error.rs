@@ -7,6 +7,7 @@ use crate::eval::lpips::LpipsError;
 use crate::export::PlyError;
 use crate::gaussians::init::InitError;
 use crate::memory::{Budget, MemoryError};
+use crate::plan::Remedies;
 use crate::scene::SceneError;
 use crate::vk::VkError;
 
@@ -57,7 +58,9 @@ pub enum PlanError {
         /// A number of Gaussians that does fit, where fewer are enough.
         fitting: Option<u32>,
         /// What is allowed, and why.
-        budget: Budget,
+        budget: Box<Budget>,
+        /// What fits instead.
+        remedies: Remedies,
     },
     /// The background is set to more points than the model may have beside the others.
     #[error(
@@ -91,6 +94,8 @@ pub enum PlanError {
         other_bytes: u64,
         /// Bytes allowed.
         cap_bytes: u64,
+        /// What fits instead.
+        remedies: Remedies,
     },
     /// Decoded images would need more memory than the machine has left.
     #[error(
@@ -183,6 +188,8 @@ pub enum BoundError {
         per_triangle: u32,
         /// Triangles that would fit; 0 where none would.
         fitting: u32,
+        /// What fits instead.
+        remedies: Remedies,
     },
     /// More triangles or vertices than a pass can bind.
     #[error(
@@ -212,18 +219,22 @@ impl BoundError {
                                               triangles (`mesh.decimate`)"
                     .to_owned()
             }
-            Self::DoesNotFit { fitting: 0, .. } => {
-                "a larger `memory.cap_gib`, or `--resolution 2`: photos alone leave no room".to_owned()
-            }
             Self::DoesNotFit {
-                fitting, per_triangle, ..
+                fitting: 0, remedies, ..
+            } => remedies.to_string(),
+            Self::DoesNotFit {
+                fitting,
+                per_triangle,
+                remedies,
+                ..
             } => format!(
-                "a mesh of {fitting} triangles fits (`mesh.decimate: {{ triangles: {fitting} }}`){}; so may `memory.storage` compact",
+                "a mesh of {fitting} triangles fits (`mesh.decimate: {{ triangles: {fitting} }}`){}{}",
                 if *per_triangle > 1 {
-                    ", or a smaller `bound.per_triangle`"
+                    ", a smaller `bound.per_triangle` has room for more"
                 } else {
                     ""
-                }
+                },
+                remedies.behind()
             ),
             Self::TooLarge { most, .. } => {
                 format!("a mesh of fewer triangles: `mesh.decimate: {{ triangles: {most} }}`")
@@ -250,11 +261,31 @@ pub enum TrianglesError {
         vertices: u32,
         /// Vertices that would fit; 0 where not even a few would.
         fitting: u32,
+        /// What fits instead.
+        remedies: Remedies,
+    },
+    /// The cap holds the first model, but not as many vertices as the profile wants room for.
+    #[error(
+        "`mesh_splatting.max_points` wants room for {vertices} vertices, which needs {:.1} MiB of device memory, and the cap is {:.1} MiB",
+        mib(*needed_bytes),
+        mib(*cap_bytes)
+    )]
+    NoRoom {
+        /// Bytes of the smallest plan.
+        needed_bytes: u64,
+        /// Bytes allowed.
+        cap_bytes: u64,
+        /// Vertices wanted.
+        vertices: u32,
+        /// Vertices that fit.
+        fitting: u32,
+        /// What fits instead.
+        remedies: Remedies,
     },
     /// More vertices than a pass can bind.
-    #[error("the model has {vertices} vertices, and passes of this device bind at most {most} at once")]
+    #[error("a model of {vertices} vertices is too large for this device, whose passes bind at most {most} at once")]
     TooLarge {
-        /// Vertices of the model.
+        /// Vertices of the model, or that the profile wants room for.
         vertices: u32,
         /// What a pass can bind.
         most: u32,
@@ -292,11 +323,22 @@ impl TrianglesError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::DoesNotFit { fitting: 0, .. } => {
-                "a larger `memory.cap_gib`, or `--resolution 2`: images alone leave no room".to_owned()
-            }
-            Self::DoesNotFit { fitting, .. } => format!(
-                "`--set mesh_splatting.max_points={fitting}` fits, with fewer of the points; so does a larger `memory.cap_gib`"
+            Self::DoesNotFit {
+                fitting: 0, remedies, ..
+            } => remedies.to_string(),
+            Self::DoesNotFit { fitting, remedies, .. } => format!(
+                "`--set mesh_splatting.max_points={fitting}` fits, with fewer of the points{}",
+                remedies.behind()
+            ),
+            Self::NoRoom {
+                vertices,
+                fitting,
+                remedies,
+                ..
+            } => format!(
+                "`--set mesh_splatting.max_points={fitting}` fits, `--set mesh_splatting.max_points=\"up to {vertices}\"` takes what \
+                 fits{}",
+                remedies.behind()
             ),
             Self::TooLarge { most, .. } => format!("`--set mesh_splatting.max_points={most}`"),
             Self::ImagesTooLarge { .. } => "`dataset.resolution` makes images smaller".to_owned(),

@@ -65,7 +65,7 @@ impl FirstModel {
     }
 
     /// The same with at most `most` points of background where the engine chooses how many there are.
-    fn with_at_most(profile: &Profile, scene: &SceneIndex, most: u32) -> Result<Self, PlanError> {
+    pub(super) fn with_at_most(profile: &Profile, scene: &SceneIndex, most: u32) -> Result<Self, PlanError> {
         let seed = profile.train.seed;
         let cameras = || -> Vec<Camera> { scene.cameras_together().into_iter().cloned().collect() };
         let in_front = |count| init::frustum_points(&cameras(), scene.extent, count, seed);
@@ -321,11 +321,7 @@ pub fn plan_first(
 ) -> Result<(FirstModel, TrainPlan, PlanReport), PlanError> {
     let mut first = FirstModel::new(profile, scene)?;
     if profile.is_triangles() {
-        let vertices = 3 * u32::try_from(first.gaussians.len()).unwrap_or(u32::MAX / 3);
-        let start = triangles::Start {
-            vertices,
-            triangles: vertices / 3,
-        };
+        let start = triangles::Start::of_points(first.gaussians.len());
         let (plan, report) = triangles::plan(profile, scene, start, (budget, limits), variants, faults)?;
         return Ok((first, plan, report));
     }

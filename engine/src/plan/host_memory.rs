@@ -1,4 +1,4 @@
-//! How much host memory can still be had.
+//! How much host memory can still be had, and how much this process has.
 //!
 //! Read from `/proc` and the control group on Linux; elsewhere nothing is known.
 
@@ -28,9 +28,26 @@ pub fn available_bytes() -> Option<u64> {
     }
 }
 
+/// Bytes of this process's memory that are resident; `None` when the system does not say.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    // Not `statm`, which counts pages whose size only a system call says.
+    of_process(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// The line `VmRSS: N kB`.
+fn of_process(status: &str) -> Option<u64> {
+    kib_of(status, "VmRSS:")
+}
+
 /// The line `MemAvailable: N kB`.
 fn of_system(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    kib_of(meminfo, "MemAvailable:")
+}
+
+/// Bytes in a line `NAME N kB`.
+fn kib_of(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)
 }
@@ -56,6 +73,8 @@ mod tests {
         assert_eq!(of_system("MemTotal: 9 kB\nMemAvailable:   1024 kB\n"), Some(1 << 20));
         assert_eq!(of_system("MemTotal: 9 kB\n"), None);
         assert_eq!(of_system("MemAvailable: x kB\n"), None);
+        assert_eq!(of_process("VmHWM:\t 9 kB\nVmRSS:\t    2048 kB\n"), Some(2 << 20));
+        assert_eq!(of_process("Name:\tkiln\n"), None);
     }
 
     #[test]
@@ -72,5 +91,6 @@ mod tests {
     #[test]
     fn this_machine_answers() {
         assert!(available_bytes().is_some_and(|bytes| bytes > 0));
+        assert!(resident_bytes().is_some_and(|bytes| bytes > 0));
     }
 }

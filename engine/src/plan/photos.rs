@@ -56,7 +56,7 @@ pub fn plan_with_photos<T>(
             Err(
                 PlanError::DoesNotFit { .. }
                 | PlanError::ImagesDoNotFit { .. }
-                | PlanError::Triangles(TrianglesError::DoesNotFit { .. }),
+                | PlanError::Triangles(TrianglesError::DoesNotFit { .. } | TrianglesError::NoRoom { .. }),
             ) => {}
             result => return result,
         }

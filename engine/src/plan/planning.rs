@@ -5,7 +5,7 @@ use super::demand::Demand;
 use super::measures::Measures;
 use super::report::{PlanReport, arena_uses};
 use super::train_plan::TrainPlan;
-use super::{BoundError, Faults, PlanError, bound, losses};
+use super::{BoundError, Faults, PlanError, Remedies, bound, losses};
 use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Plan, PlanLimits};
@@ -90,6 +90,7 @@ pub fn plan(
                             images_bytes,
                             other_bytes,
                             cap_bytes: budget.cap_bytes,
+                            remedies: Remedies::of_photos(images_bytes, other_bytes, &budget),
                         });
                     }
                     if let Some(binding) = demand.bound {
@@ -102,6 +103,7 @@ pub fn plan(
                             triangles: binding.triangles,
                             per_triangle: binding.per_triangle,
                             fitting: some.plan.tensors.capacities.bound.map_or(0, |bound| bound.triangles),
+                            remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
                         }
                         .into());
                     }
@@ -119,7 +121,8 @@ pub fn plan(
                         needed_bytes: least.placed.device_bytes(),
                         gaussians: least.plan.tensors.capacities.n_cap,
                         fitting,
-                        budget,
+                        budget: Box::new(budget),
+                        remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
                     });
                 }
                 largest(LEAST, COUNTED, least, |level| build(n, level), fits)?

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::capacity::CapacitySource;
 use super::demand::Demand;
 use crate::memory::{Budget, Plan};
-use crate::program::Class;
+use crate::program::{Class, Tag};
 use crate::step::Capacities;
 
 /// What `kiln plan` prints and `memory.jsonl` starts with.
@@ -31,6 +31,16 @@ pub struct PlanReport {
     pub arena_uses: Vec<ArenaUse>,
 }
 
+impl PlanReport {
+    /// What the arena holds at its fullest moment, by purpose, most bytes first.
+    pub fn arena_purposes(&self) -> impl Iterator<Item = (Tag, u64)> {
+        self.arena_uses
+            .first()
+            .into_iter()
+            .flat_map(|fullest| fullest.purposes.iter().copied())
+    }
+}
+
 /// Arena bytes of one use at its worst moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArenaUse {
@@ -40,6 +50,8 @@ pub struct ArenaUse {
     pub pass: &'static str,
     /// Bytes live then.
     pub bytes: u64,
+    /// The same by purpose, most bytes first.
+    pub purposes: Vec<(Tag, u64)>,
 }
 
 /// The worst moment of each use, most bytes first. The arena is as large as the first.
@@ -49,6 +61,7 @@ pub(super) fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
         name: "export".to_owned(),
         pass: "",
         bytes: 0,
+        purposes: Vec::new(),
     }];
     for peak in &placed.arena_peaks {
         let name = peak.program.split(',').next().unwrap_or_default();
@@ -57,12 +70,15 @@ pub(super) fn arena_uses(placed: &Plan) -> Vec<ArenaUse> {
                 name: name.to_owned(),
                 pass: "",
                 bytes: 0,
+                purposes: Vec::new(),
             });
             uses.len() - 1
         });
         if let Some(entry) = uses.get_mut(at).filter(|u| peak.bytes > u.bytes) {
             entry.bytes = peak.bytes;
             entry.pass = peak.command;
+            entry.purposes = peak.by_tag.iter().map(|(tag, bytes)| (*tag, *bytes)).collect();
+            entry.purposes.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
         }
     }
     // Stable: of equal needs the program listed first owns the arena, the step before all others.

@@ -11,4 +11,4 @@ mod tensor;
 
 pub use commands::{Command, Groups, Pass, Program, fold_groups};
 pub use kernel::{Access, Binding, Bindings, Kernel, Shader};
-pub use tensor::{ALIGNMENT, Class, Span, Tag, TensorDesc, TensorId, TensorTable};
+pub use tensor::{ALIGNMENT, Class, Shape, Span, Tag, TensorDesc, TensorId, TensorTable};

@@ -1,5 +1,7 @@
 //! Named pieces of device memory, before they have an address.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Offsets are multiples of this many bytes: it satisfies every device's binding alignment seen so far.
@@ -69,12 +71,24 @@ pub enum Tag {
     Optimizer,
     /// Densification statistics and the smoothing filter.
     Statistics,
-    /// Per-visible records and their gradients.
+    /// Per-visible records: what projection leaves for the passes behind it.
     Visible,
-    /// Sort keys, payloads, partial gradients of intersections.
+    /// Lists of tile intersections.
     Intersections,
-    /// Per-pixel maps.
+    /// Renders and other maps with an entry per pixel.
     Pixels,
+    /// Gradients of records and parameters, and their sums by intersection.
+    Gradients,
+    /// Keys, values and counts that are sorted by depth and by tile.
+    Sort,
+    /// Maps, sums and image gradients of losses, an entry per pixel.
+    Loss,
+    /// Neighbours of Gaussians, and terms of the density over them.
+    Neighbors,
+    /// Workspaces of densification and of sorting the model.
+    Densify,
+    /// The network of LPIPS.
+    Lpips,
     /// Ground-truth images on the device.
     Images,
     /// Rings between host and device.
@@ -94,6 +108,12 @@ impl Tag {
             Self::Visible => "visible",
             Self::Intersections => "intersections",
             Self::Pixels => "pixels",
+            Self::Gradients => "gradients",
+            Self::Sort => "sort",
+            Self::Loss => "loss",
+            Self::Neighbors => "neighbors",
+            Self::Densify => "densify",
+            Self::Lpips => "lpips",
             Self::Images => "images",
             Self::Staging => "staging",
             Self::Other => "other",
@@ -112,6 +132,23 @@ pub struct TensorDesc {
     pub tag: Tag,
     /// Size in bytes.
     pub bytes: u64,
+    /// What those are, where it is a table.
+    pub shape: Option<Shape>,
+}
+
+/// Rows of a tensor, in whatever order their values lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// How many.
+    pub rows: u64,
+    /// Bytes of each.
+    pub row_bytes: u64,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {} B", self.rows, self.row_bytes)
+    }
 }
 
 /// A byte range of a tensor.
@@ -167,6 +204,7 @@ impl TensorTable {
             class,
             tag,
             bytes,
+            shape: None,
         });
         Span {
             tensor: TensorId(self.tensors.len() - 1),
@@ -175,10 +213,28 @@ impl TensorTable {
         }
     }
 
+    /// The same for a table of `rows` rows.
+    pub fn add_rows(&mut self, name: impl Into<String>, class: Class, tag: Tag, rows: u64, row_bytes: u64) -> Span {
+        let span = self.add(name, class, tag, rows * row_bytes);
+        if let Some(tensor) = self.tensors.last_mut().filter(|_| rows > 1) {
+            tensor.shape = Some(Shape { rows, row_bytes });
+        }
+        span
+    }
+
     /// The tensors in the order they were added.
     #[must_use]
     pub fn tensors(&self) -> &[TensorDesc] {
         &self.tensors
+    }
+
+    /// The `most` largest tensors, largest first; of equal ones those that were added first.
+    #[must_use]
+    pub fn largest(&self, most: usize) -> Vec<&TensorDesc> {
+        let mut tensors: Vec<_> = self.tensors.iter().collect();
+        tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.bytes));
+        tensors.truncate(most);
+        tensors
     }
 
     /// Description of one tensor.

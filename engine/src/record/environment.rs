@@ -35,14 +35,12 @@ pub(crate) fn of(profile: &Profile, open: &OpenDevice, variants: &Variants, tabl
 }
 
 fn largest(table: &TensorTable) -> Vec<Allocation> {
-    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let mut tensors: Vec<_> = table.tensors().iter().collect();
-    tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.bytes));
-    let largest = tensors.into_iter().take(LARGEST).map(|tensor| Allocation {
+    let largest = table.largest(LARGEST).into_iter().map(|tensor| Allocation {
         name: tensor.name.clone(),
-        class: word(serde_json::to_value(tensor.class).unwrap_or_default()),
-        tag: word(serde_json::to_value(tensor.tag).unwrap_or_default()),
+        class: tensor.class.name().to_owned(),
+        tag: tensor.tag.name().to_owned(),
         bytes: tensor.bytes,
+        shape: tensor.shape,
     });
     largest.collect()
 }

@@ -518,6 +518,12 @@ pub struct MemoryRow {
     pub heap_usage: Option<u64>,
     /// Host memory the device uses for this process; null when the driver does not say.
     pub host_heap_usage: Option<u64>,
+    /// Memory of the process that is resident, what it maps of files included; null when the system does not say.
+    #[serde(default)]
+    pub process_resident: Option<u64>,
+    /// Gaussians or triangles of the model, of the `n_cap` places that there are; null in runs of older versions.
+    #[serde(default)]
+    pub places_used: Option<u64>,
     /// `allocated` by purpose.
     pub tags: BTreeMap<String, u64>,
     /// Tensors of 512 MiB and more.
@@ -535,6 +541,9 @@ pub struct MemoryRow {
     /// What the card says of itself; absent where it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<GpuSample>,
+    /// What the arena holds by purpose at the fullest moment of the plan, on the first line that a process writes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arena: BTreeMap<String, u64>,
     /// Capacities, on the first line that a process writes.
     #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
     pub capacities: Option<Capacities>,

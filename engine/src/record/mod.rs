@@ -4,6 +4,7 @@
 //! Promises that whatever is in the folder is whole at any moment. Knows nothing of how a run comes about.
 
 pub mod clock;
+pub(crate) mod creep;
 pub(crate) mod environment;
 mod evaluated_view;
 pub mod events;

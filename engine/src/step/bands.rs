@@ -50,7 +50,7 @@ impl BandTensors {
         let cap = capacities.band_cap();
         let tiles = 4 * u64::from(capacities.max_lists);
         let mut arena = |name: &str, tag, bytes| table.add(format!("bands/{name}"), Class::Arena, tag, bytes);
-        let mut list = |name: &str| arena(name, Tag::Intersections, 4 * u64::from(cap));
+        let mut list = |name: &str| arena(name, Tag::Sort, 4 * u64::from(cap));
         let keys = [list("tile_keys"), list("tile_keys_other")];
         let values = [list("payloads"), list("payloads_other")];
         let sort = SortBuffers {
@@ -58,7 +58,7 @@ impl BandTensors {
             values,
             histogram: arena(
                 "sort_histogram",
-                Tag::Intersections,
+                Tag::Sort,
                 histogram_bytes(cap, Args::IntersectionSort, variants),
             ),
         };

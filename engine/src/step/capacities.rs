@@ -217,10 +217,10 @@ impl Capacities {
     }
 
     /// Tile intersections of one band of a banded step: a third of `i_cap`, so that the lists of a band fit beside the
-    /// gradient records in the bytes an unbanded step takes, but at least one tile's worth.
+    /// gradient records in the bytes an unbanded step takes, but at least one tile's worth: all records, or of triangles, which are many and small, as many as there are slots.
     #[must_use]
     pub fn band_cap(&self) -> u32 {
-        self.v_cap.max(self.i_cap / 3)
+        self.v_cap.min(self.i_cap).max(self.i_cap / 3)
     }
 
     /// True when a view may see more Gaussians than there are records.

@@ -37,7 +37,8 @@ impl DensifyTensors {
         // The 3D filter moves too.
         let all = u64::from(capacities.planes().total() + 1);
         let rows = (staging_bytes.min(BINDING_BYTES) / row_bytes).clamp(1, all);
-        let mut arena = |name: &str, bytes: u64| table.add(format!("densify/{name}"), Class::Arena, Tag::Other, bytes);
+        let mut arena =
+            |name: &str, bytes: u64| table.add(format!("densify/{name}"), Class::Arena, Tag::Densify, bytes);
         Self {
             workspace: Workspace {
                 control: arena("control", CONTROL_BYTES),

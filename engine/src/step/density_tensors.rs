@@ -44,7 +44,7 @@ impl DensityTensors {
         let neighbors = neighbor_tensors::tensors(table, c, terms.k, variants);
         let n = u64::from(c.n_cap);
         let samples = u64::from(terms.samples);
-        let mut add = |name: &str, class, bytes| table.add(format!("density/{name}"), class, Tag::Other, bytes);
+        let mut add = |name: &str, class, bytes| table.add(format!("density/{name}"), class, Tag::Neighbors, bytes);
         let starts = 4 * (n + 1);
         let of = NeighborOf {
             starts: add("starts", Class::Persistent, starts),

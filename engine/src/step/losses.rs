@@ -41,7 +41,7 @@ impl ExtraTensors {
             add(
                 "step/alpha_sums",
                 Class::Arena,
-                Tag::Pixels,
+                Tag::Loss,
                 alpha_loss::sums_bytes(c.max_tiles),
             )
         };
@@ -69,7 +69,12 @@ impl ExtraTensors {
         });
         let poses = (c.poses > 0).then(|| Poses {
             state: add("small/poses", Class::Small, Tag::Other, pose::state_bytes(c.poses)),
-            sums: add("step/pose_sums", Class::Arena, Tag::Other, pose::sums_bytes(c.n_cap)),
+            sums: add(
+                "step/pose_sums",
+                Class::Arena,
+                Tag::Gradients,
+                pose::sums_bytes(c.n_cap),
+            ),
         });
         Self {
             alpha_sums,

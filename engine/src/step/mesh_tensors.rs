@@ -19,7 +19,7 @@ pub(super) fn tensors(table: &mut TensorTable, binding: Binding) -> MeshIo {
     let first_corner = keep("first_corner", Tag::Other, 4 * (v + 1));
     let gradients = ["a", "b", "c"].map(|corner| {
         let name = format!("mesh/gradient_{corner}");
-        table.add(name, Class::Arena, Tag::Other, 12 * t)
+        table.add_rows(name, Class::Arena, Tag::Gradients, t, 12)
     });
     MeshIo {
         binding,

@@ -65,7 +65,7 @@ pub(super) fn tensors(
 ) -> NeighborTensors {
     let n = capacities.n_cap;
     let words = 4 * u64::from(n);
-    let mut add = |name: &str, class, bytes| table.add(format!("neighbors/{name}"), class, Tag::Other, bytes);
+    let mut add = |name: &str, class, bytes| table.add(format!("neighbors/{name}"), class, Tag::Neighbors, bytes);
     let mut arena = |name: &str, bytes| add(name, Class::Arena, bytes);
     let workspace = Workspace {
         sort: SortBuffers {

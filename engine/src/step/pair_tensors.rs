@@ -31,7 +31,7 @@ impl PairTensors {
             map: table.add("images/neighbor_map", Class::Images, Tag::Pixels, 8 * px),
         };
         let means = table.add("small/pair_means", Class::Small, Tag::Other, 16);
-        let mut arena = |name: &str, bytes| table.add(format!("pair/{name}"), Class::Arena, Tag::Pixels, bytes);
+        let mut arena = |name: &str, bytes| table.add(format!("pair/{name}"), Class::Arena, Tag::Loss, bytes);
         let io = PairIo {
             neighbor,
             pixels: arena("pixels", 8 * px),

@@ -75,11 +75,11 @@ impl RecordBandTensors {
             let bytes = 16 * u64::from(chunk.stride);
             let [a, b, c] = ["a", "b", "c"].map(|stream| {
                 let name = format!("gradient_{stream}[{}]", chunk.index);
-                arena(name, Tag::Other, bytes)
+                arena(name, Tag::Gradients, bytes)
             });
             let d = t.splats.gradient_d.map(|_| {
                 let name = format!("gradient_d[{}]", chunk.index);
-                arena(name, Tag::Other, bytes)
+                arena(name, Tag::Gradients, bytes)
             });
             store.push(Rows { a, b, c, d });
         }

@@ -29,7 +29,8 @@ impl ReorderTensors {
         let n = capacities.n_cap;
         let row_bytes = 4 * u64::from(n);
         let rows = reorder_rows(n);
-        let mut arena = |name: &str, bytes: u64| table.add(format!("reorder/{name}"), Class::Arena, Tag::Other, bytes);
+        let mut arena =
+            |name: &str, bytes: u64| table.add(format!("reorder/{name}"), Class::Arena, Tag::Densify, bytes);
         Self {
             workspace: Workspace {
                 sort: SortBuffers {

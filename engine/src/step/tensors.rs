@@ -173,11 +173,11 @@ impl StepTensors {
         let mut tensors = Self::with_state(table, capacities, &variants, resident, extras, State::Other);
         let px = u64::from(capacities.max_pixels);
         let mut arena =
-            |name: &str, bytes| table.add(format!("triangles/{name}"), Class::Arena, Tag::Pixels, bytes * px);
-        let depth = arena("depth", 8);
-        let gradient = arena("gradient", 16);
+            |name: &str, tag, bytes| table.add_rows(format!("triangles/{name}"), Class::Arena, tag, px, bytes);
+        let depth = arena("depth", Tag::Pixels, 8);
+        let gradient = arena("gradient", Tag::Loss, 16);
         tensors.pixels.surface = Some(Surface {
-            plane: arena("plane", 16),
+            plane: arena("plane", Tag::Pixels, 16),
             depth,
             // Depths and normals of pixels are compared as they are blended.
             map: depth,
@@ -200,7 +200,7 @@ impl StepTensors {
         let kind = kind.or_else(|| losses.consistency.then_some(Kind::Plain));
         tensors.extra.plane_loss = kind.map(|kind| PlaneLossIo {
             kind,
-            steepest: table.add("surface/steepest", Class::Arena, Tag::Pixels, 4),
+            steepest: table.add("surface/steepest", Class::Arena, Tag::Loss, 4),
             // Free once the image losses are reduced.
             sums: self.loss_sums,
         });
@@ -219,22 +219,23 @@ impl StepTensors {
     fn add_surface(&mut self, table: &mut TensorTable, training: bool) {
         let c = &self.capacities;
         let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
-        let mut arena = |name: &str, tag, bytes| table.add(format!("surface/{name}"), Class::Arena, tag, bytes);
-        self.splats.plane = Some(arena("splat_plane", Tag::Visible, 16 * v));
+        let mut arena =
+            |name: &str, tag, rows, bytes| table.add_rows(format!("surface/{name}"), Class::Arena, tag, rows, bytes);
+        self.splats.plane = Some(arena("splat_plane", Tag::Visible, v, 16));
         let mut surface = Surface {
-            plane: arena("plane", Tag::Pixels, 16 * px),
-            depth: arena("depth", Tag::Pixels, 8 * px),
-            map: arena("map", Tag::Pixels, 16 * px),
+            plane: arena("plane", Tag::Pixels, px, 16),
+            depth: arena("depth", Tag::Pixels, px, 8),
+            map: arena("map", Tag::Pixels, px, 16),
             gradient: self.pixels.gradient,
             normal_gradient: self.pixels.gradient,
         };
         if training {
             let segmented = self.variants.reduction == views::Reduction::Segmented;
-            surface.gradient = arena("gradient", Tag::Pixels, 16 * px);
-            surface.normal_gradient = arena("normal_gradient", Tag::Pixels, 16 * px);
-            self.splats.gradient_d = Some(arena("gradient_d", Tag::Visible, 16 * v));
+            surface.gradient = arena("gradient", Tag::Loss, px, 16);
+            surface.normal_gradient = arena("normal_gradient", Tag::Loss, px, 16);
+            self.splats.gradient_d = Some(arena("gradient_d", Tag::Gradients, v, 16));
             let partial = if segmented { i } else { 1 };
-            self.partials.d = Some(arena("partial_d", Tag::Intersections, 16 * partial));
+            self.partials.d = Some(arena("partial_d", Tag::Gradients, partial, 16));
         }
         self.pixels.surface = Some(surface);
     }
@@ -255,10 +256,11 @@ impl StepTensors {
         };
         let bound = c.bound.filter(|_| state == State::Trained);
         let bound = bound.map(|binding| mesh_tensors::tensors(table, binding));
-        let mut arena =
-            |name: &str, tag: Tag, n: u64, bytes: u64| table.add(format!("step/{name}"), Class::Arena, tag, n * bytes);
+        let mut arena = |name: &str, tag: Tag, n: u64, bytes: u64| {
+            table.add_rows(format!("step/{name}"), Class::Arena, tag, n, bytes)
+        };
         let (v, i, px) = (u64::from(c.v_cap), u64::from(c.i_cap), u64::from(c.max_pixels));
-        let depth_keys = arena("depth_keys", Tag::Visible, v, 4);
+        let depth_keys = arena("depth_keys", Tag::Sort, v, 4);
         let splats = Splats {
             position: arena("splat_position", Tag::Visible, v, 16),
             conic: arena("splat_conic", Tag::Visible, v, 16),
@@ -266,43 +268,43 @@ impl StepTensors {
             depth_keys,
             tile_counts: arena("tile_counts", Tag::Visible, v, 4),
             emission_start: arena("emission_start", Tag::Visible, if segmented { v } else { 1 }, 4),
-            gradient_a: arena("gradient_a", Tag::Visible, v, 16),
-            gradient_b: arena("gradient_b", Tag::Visible, v, 16),
-            gradient_c: arena("gradient_c", Tag::Visible, v, 16),
+            gradient_a: arena("gradient_a", Tag::Gradients, v, 16),
+            gradient_b: arena("gradient_b", Tag::Gradients, v, 16),
+            gradient_c: arena("gradient_c", Tag::Gradients, v, 16),
             plane: None,
             gradient_d: None,
         };
         let depth_sort = SortBuffers {
-            keys: [depth_keys, arena("depth_keys_other", Tag::Visible, v, 4)],
+            keys: [depth_keys, arena("depth_keys_other", Tag::Sort, v, 4)],
             values: [
-                arena("depth_order", Tag::Visible, v, 4),
-                arena("depth_order_other", Tag::Visible, v, 4),
+                arena("depth_order", Tag::Sort, v, 4),
+                arena("depth_order_other", Tag::Sort, v, 4),
             ],
             histogram: arena(
                 "depth_histogram",
-                Tag::Visible,
+                Tag::Sort,
                 1,
                 histogram_bytes(c.v_cap, Args::VisibleSort, variants),
             ),
         };
         let tile_sort = SortBuffers {
             keys: [
-                arena("tile_keys", Tag::Intersections, i, 4),
-                arena("tile_keys_other", Tag::Intersections, i, 4),
+                arena("tile_keys", Tag::Sort, i, 4),
+                arena("tile_keys_other", Tag::Sort, i, 4),
             ],
             values: [
                 arena("payloads", Tag::Intersections, i, 4),
-                arena("payloads_other", Tag::Intersections, i, 4),
+                arena("payloads_other", Tag::Sort, i, 4),
             ],
             histogram: arena(
                 "tile_histogram",
-                Tag::Intersections,
+                Tag::Sort,
                 1,
                 histogram_bytes(c.i_cap, Args::IntersectionSort, variants),
             ),
         };
         let partial = if segmented { i } else { 1 };
-        let mut sums = |name: &str| arena(name, Tag::Intersections, partial, 16);
+        let mut sums = |name: &str| arena(name, Tag::Gradients, partial, 16);
         let partials = Partials {
             a: sums("partial_a"),
             b: sums("partial_b"),
@@ -323,9 +325,9 @@ impl StepTensors {
         let group_tiles = arena("group_tiles", Tag::Visible, v.div_ceil(256), 4);
         let image = arena("image", Tag::Pixels, px, 16);
         let last_contributor = arena("last_contributor", Tag::Pixels, px, 4);
-        let gradient = arena("image_gradient", Tag::Pixels, px, 16);
-        let ssim_maps = arena("ssim_maps", Tag::Pixels, 1, loss::maps_bytes(&c.swaths()));
-        let loss_sums = arena("loss_sums", Tag::Pixels, 1, loss::sums_bytes(c.max_tiles));
+        let gradient = arena("image_gradient", Tag::Loss, px, 16);
+        let ssim_maps = arena("ssim_maps", Tag::Loss, 1, loss::maps_bytes(&c.swaths()));
+        let loss_sums = arena("loss_sums", Tag::Loss, 1, loss::sums_bytes(c.max_tiles));
         let metric_sums = arena(
             "metric_sums",
             Tag::Pixels,
@@ -421,16 +423,18 @@ fn chunks(table: &mut TensorTable, c: &Capacities, training: bool) -> Vec<Chunk>
         let index = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let stride = (c.n_cap - first).min(c.chunk);
         let mut planes = |name: &str, tag: Tag, planes: u32| {
-            table.add(
+            // Bound nowhere when not training, but a tensor has at least a word.
+            let (rows, row_bytes) = if planes == 0 {
+                (1, 4)
+            } else {
+                (u64::from(stride), 4 * u64::from(planes))
+            };
+            table.add_rows(
                 format!("model/{name}[{index}]"),
                 Class::Persistent,
                 tag,
-                // Bound nowhere when not training, but a tensor has at least a word.
-                if planes == 0 {
-                    4
-                } else {
-                    4 * u64::from(planes) * u64::from(stride)
-                },
+                rows,
+                row_bytes,
             )
         };
         let state = |planes: u32| if training { planes } else { 0 };

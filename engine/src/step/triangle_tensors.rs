@@ -52,7 +52,7 @@ impl TriangleTensors {
         let n = sizes.vertices.max(256).next_multiple_of(256);
         let chunks = chunks(table, n, c.chunk, c.sh_degree, training);
         let mut model =
-            |name: &str, tag, words: u64| table.add(format!("model/{name}"), Class::Persistent, tag, 4 * words);
+            |name: &str, tag, words: u64| table.add_rows(format!("model/{name}"), Class::Persistent, tag, words, 4);
         let topology = Topology {
             cap: c.n_cap,
             corners: ["corner_0", "corner_1", "corner_2"].map(|name| model(name, Tag::Parameters, triangles)),
@@ -65,13 +65,14 @@ impl TriangleTensors {
             group_visible,
         };
         let vertex_total = table.add("small/vertex_total", Class::Small, Tag::Other, 16);
-        let mut arena = |name: &str, tag, bytes: u64| table.add(format!("triangles/{name}"), Class::Arena, tag, bytes);
+        let mut arena =
+            |name: &str, tag, rows, bytes| table.add_rows(format!("triangles/{name}"), Class::Arena, tag, rows, bytes);
         let n = u64::from(n);
         let screen = Screen {
-            screen: arena("vertex_screen", Tag::Visible, 16 * n),
-            color: arena("vertex_color", Tag::Visible, 12 * n),
+            screen: arena("vertex_screen", Tag::Visible, n, 16),
+            color: arena("vertex_color", Tag::Visible, n, 12),
         };
-        let mut more = |name: &str, tag, rows| arena(name, tag, 16 * rows);
+        let mut more = |name: &str, rows| arena(name, Tag::Gradients, rows, 16);
         let records = Records {
             record: splats.position,
             corners: splats.conic,
@@ -82,26 +83,26 @@ impl TriangleTensors {
                 splats.gradient_a,
                 splats.gradient_b,
                 splats.gradient_c,
-                more("gradient_d", Tag::Visible, v),
-                more("gradient_e", Tag::Visible, v),
+                more("gradient_d", v),
+                more("gradient_e", v),
             ],
-            gradient_normal: sizes.exact.then(|| more("gradient_f", Tag::Visible, v)),
+            gradient_normal: sizes.exact.then(|| more("gradient_f", v)),
         };
         let partials = Partials {
             sums: [
                 partials.a,
                 partials.b,
                 partials.c,
-                more("partial_d", Tag::Intersections, i),
-                more("partial_e", Tag::Intersections, i),
+                more("partial_d", i),
+                more("partial_e", i),
             ],
-            normal: sizes.exact.then(|| more("partial_f", Tag::Intersections, i)),
+            normal: sizes.exact.then(|| more("partial_f", i)),
         };
         let terms = Terms {
-            vertex_sums: arena("vertex_sums", Tag::Other, 16 * n.div_ceil(256)),
+            vertex_sums: arena("vertex_sums", Tag::Gradients, n.div_ceil(256), 16),
             vertex_total,
-            normal_sums: arena("normal_sums", Tag::Pixels, 4 * u64::from(c.max_tiles)),
-            vertex_gradient: arena("vertex_gradient", Tag::Visible, 32 * n),
+            normal_sums: arena("normal_sums", Tag::Loss, c.max_tiles.into(), 4),
+            vertex_gradient: arena("vertex_gradient", Tag::Gradients, n, 32),
         };
         Self {
             sizes,
@@ -123,12 +124,18 @@ fn chunks(table: &mut TensorTable, n: u32, chunk: u32, sh_degree: u32, training:
         let stride = (n - first).min(chunk);
         let mut planes = |name: &str, tag, planes: u32, wanted: bool| {
             // Bound nowhere when not training, but a tensor has at least a word.
-            let words = if wanted {
-                u64::from(planes) * u64::from(stride)
+            let (rows, row_bytes) = if wanted {
+                (u64::from(stride), 4 * u64::from(planes))
             } else {
-                1
+                (1, 4)
             };
-            table.add(format!("model/{name}[{index}]"), Class::Persistent, tag, 4 * words)
+            table.add_rows(
+                format!("model/{name}[{index}]"),
+                Class::Persistent,
+                tag,
+                rows,
+                row_bytes,
+            )
         };
         let colors = layout::sh_planes(sh_degree);
         chunks.push(VertexChunk {

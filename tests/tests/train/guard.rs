@@ -108,7 +108,7 @@ fn a_crowded_card_is_refused_with_the_numbers() {
         "the cap is 4.0 MiB",
         "the driver offers 260.0 of the device's",
         "other programs hold the remaining",
-        "`--max-gaussians 3500` fits",
+        "`--max-gaussians 3500` (",
     ] {
         assert!(text.contains(part), "`{part}` is not in: {text}");
     }

@@ -41,6 +41,7 @@ fn print_json(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
 fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
     let signed = |bytes: i64| format!("{:+.1} MiB", bytes as f64 / MIB as f64);
+    let unless = |bytes: Option<i64>| bytes.map_or_else(|| "unknown".to_owned(), signed);
     writeln!(
         out,
         "run        {} in {}: {}, {} of {} iterations",
@@ -67,14 +68,30 @@ fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "growth     {} in tensors, {} taken from the driver, since iteration {}",
+        "growth     {} in tensors, {} taken from the driver, {} in use by the driver's count, {} resident in the process, since \
+         iteration {}",
         signed(report.growth.allocated),
         signed(report.growth.reserved),
+        unless(report.growth.heap_usage),
+        unless(report.growth.process_resident),
         report.growth.since_it
     )?;
+    if let Some(places) = report.places {
+        let capacity = (places.used + places.free).max(1);
+        writeln!(
+            out,
+            "places     {} of {capacity} used, {} at most; {} free ({:.1} %), which have {} of model and moments",
+            places.used,
+            places.most,
+            places.free,
+            100.0 * places.free as f64 / capacity as f64,
+            mib(places.free_bytes)
+        )?;
+    }
     writeln!(
         out,
-        "unused     {:.1} % of what is taken from the driver, even at the worst moment (fragmentation)",
+        "lost       {} between tensors, {:.1} % of what is taken from the driver (gaps that packing leaves, and rounding)",
+        mib(report.lost_bytes),
         report.fragmentation_percent
     )?;
     if let Some(budget) = report.least_heap_budget {
@@ -91,12 +108,19 @@ fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     for tag in &report.tags {
         writeln!(out, "  {:<16} {:>14} {:>7.1} %", tag.tag, mib(tag.bytes), tag.percent)?;
     }
+    if !report.arena.is_empty() {
+        writeln!(out, "arena by purpose, at its fullest moment")?;
+        for tag in &report.arena {
+            writeln!(out, "  {:<16} {:>14} {:>7.1} %", tag.tag, mib(tag.bytes), tag.percent)?;
+        }
+    }
     if !report.largest.is_empty() {
         writeln!(out, "largest tensors; those of the arena share bytes")?;
         for tensor in &report.largest {
+            let shape = tensor.shape.map_or_else(String::new, |shape| format!("  {shape}"));
             writeln!(
                 out,
-                "  {:<28} {:<11} {:<14} {:>14}",
+                "  {:<28} {:<11} {:<14} {:>14}{shape}",
                 tensor.name,
                 tensor.class,
                 tensor.tag,
@@ -144,9 +168,11 @@ mod tests {
             let (unused, rest) = (1.0 - allocated as f64 / reserved as f64, allocated - (1 << 20));
             format!(
                 "{{\"it\":{it},\"allocated\":{allocated},\"reserved\":{reserved},\"peak_allocated\":{peak},\
-                 \"peak_reserved\":{reserved},\"heap_budget\":{},\"heap_usage\":null,\"host_heap_usage\":null,\
-                 \"tags\":{{\"arena\":1048576,\"parameters\":{rest}}},\"overhead\":{unused}{caps}}}\n",
-                1_u64 << 32
+                 \"peak_reserved\":{reserved},\"heap_budget\":{},\"heap_usage\":{},\"host_heap_usage\":null,\
+                 \"process_resident\":{},\"places_used\":400,\"tags\":{{\"arena\":1048576,\"parameters\":{rest}}},\"overhead\":{unused}{caps}}}\n",
+                1_u64 << 32,
+                reserved + 100,
+                (700 << 20) + (u64::from(it) << 14)
             )
         };
         let caps = ",\"n_cap\":1000,\"v_cap\":900,\"i_cap\":5000";
@@ -194,10 +220,57 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&printed(&grown(&scratch), true)).unwrap();
         assert_eq!(json["peak_allocated"], 9 << 20);
         assert_eq!(json["growth"]["allocated"], 1 << 20);
+        assert_eq!(json["growth"]["process_resident"], 99 << 14);
         assert_eq!(json["fragmentation_percent"], 50.0);
+        assert_eq!(json["lost_bytes"], 6 << 20);
+        assert_eq!(json["places"]["free"], 600);
         assert_eq!(json["warnings"].as_array().unwrap().len(), 1);
         assert_eq!(json["told"].as_array().unwrap().len(), 3);
         assert_eq!(json["notes"].as_array().unwrap().len(), 1);
+    }
+
+    /// The warnings of a run of 30 000 iterations whose driver and system count these MiB at its records.
+    fn warnings(figures: impl Fn(u64) -> [u64; 2]) -> Vec<String> {
+        let scratch = Scratch::new();
+        let root = grown(&scratch);
+        let run = std::fs::read_to_string(root.join("run.json")).unwrap();
+        let mut run: serde_json::Value = serde_json::from_str(&run).unwrap();
+        (run["iterations"]["done"], run["iterations"]["total"]) = (30_000.into(), 30_000.into());
+        scratch.write("grown/run.json", run.to_string());
+        let row = |number: u64| {
+            let [heap, resident] = figures(number).map(|mib| mib << 20);
+            let caps = if number == 0 {
+                ",\"n_cap\":1000,\"v_cap\":900,\"i_cap\":5000"
+            } else {
+                ""
+            };
+            format!(
+                "{{\"it\":{},\"allocated\":9,\"reserved\":9,\"peak_allocated\":9,\"peak_reserved\":9,\"heap_budget\":null,\
+                 \"heap_usage\":{heap},\"host_heap_usage\":null,\"process_resident\":{resident},\"places_used\":900,\
+                 \"tags\":{{}},\"overhead\":0.0{caps}}}\n",
+                100 * number + 1
+            )
+        };
+        scratch.write("grown/memory.jsonl", (0..300).map(row).collect::<String>());
+        let json: serde_json::Value = serde_json::from_str(&printed(&root, true)).unwrap();
+        let warnings = json["warnings"].as_array().unwrap().iter();
+        warnings.map(|warning| warning.as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_record_that_climbs_is_warned_of_and_a_noisy_one_is_not() {
+        let climbing = warnings(|n| [4000 + n, 900 + 2 * n]);
+        assert_eq!(climbing.len(), 2, "{climbing:?}");
+        assert!(
+            climbing[0].contains("by the driver's count grew by") && climbing[0].contains("300 MiB over"),
+            "{climbing:?}"
+        );
+        assert!(
+            climbing[1].contains("resident memory of the process grew by"),
+            "{climbing:?}"
+        );
+        let noise = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 300;
+        assert_eq!(warnings(|n| [4000 + noise(n), 900 + noise(n + 3)]), [""; 0]);
     }
 
     #[test]

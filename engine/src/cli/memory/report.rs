@@ -1,10 +1,12 @@
 //! A run's memory in figures, from `memory.jsonl`, `run.json` and `env.json`.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use serde::Serialize;
 
+use crate::record::creep::CreepWatch;
 use crate::record::events::{Capacities, Event, MemoryRow, MetricsRow};
 use crate::record::run_folder::{
     Allocation, Environment, Iterations, RunFolderError, RunRecord, environment_path, is_written_to, memory_path,
@@ -38,8 +40,14 @@ pub(super) struct MemoryReport {
     pub(super) tags: Vec<TagRow>,
     /// Change since the process began to train.
     pub(super) growth: Growth,
-    /// Share of the driver's bytes that no tensor uses, in the last record, percent.
+    /// Share of the driver's bytes that lie between tensors, in the last record, percent: gaps that packing leaves, and rounding.
     pub(super) fragmentation_percent: f64,
+    /// The same in bytes.
+    pub(super) lost_bytes: u64,
+    /// How many of the places for Gaussians or triangles have one; null in records of older versions.
+    pub(super) places: Option<Places>,
+    /// What the arena holds at its fullest moment, most first; empty in records of older versions.
+    pub(super) arena: Vec<TagRow>,
     /// The least that the driver offered; null when it does not say.
     pub(super) least_heap_budget: Option<u64>,
     /// Planned capacities.
@@ -54,6 +62,19 @@ pub(super) struct MemoryReport {
     pub(super) notes: Vec<String>,
     /// What is odd.
     pub(super) warnings: Vec<String>,
+}
+
+/// Places for Gaussians or triangles in the last record.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Places {
+    /// That have one.
+    pub(super) used: u64,
+    /// Most that had one, in any record.
+    pub(super) most: u64,
+    /// That have none.
+    pub(super) free: u64,
+    /// Bytes of model, moments and statistics in these.
+    pub(super) free_bytes: u64,
 }
 
 /// Bytes of one purpose.
@@ -76,6 +97,10 @@ pub(super) struct Growth {
     pub(super) allocated: i64,
     /// Taken from the driver.
     pub(super) reserved: i64,
+    /// Device memory that the process uses by the driver's count; null when it does not say.
+    pub(super) heap_usage: Option<i64>,
+    /// Resident memory of the process; null when the system does not say.
+    pub(super) process_resident: Option<i64>,
 }
 
 impl MemoryReport {
@@ -106,9 +131,16 @@ impl MemoryReport {
             peak_allocated: rows.iter().map(|row| row.peak_allocated).max().unwrap_or(0),
             peak_reserved: rows.iter().map(|row| row.peak_reserved).max().unwrap_or(0),
             peak_it: peak.it,
-            tags: tags(peak),
-            growth: growth(&rows, last),
+            tags: in_order(&peak.tags),
+            growth: growth(since_start(&rows), last),
             fragmentation_percent: 100.0 * last.overhead,
+            lost_bytes: (last.overhead.max(0.0) * last.reserved as f64) as u64,
+            places: places(&rows, last),
+            arena: rows
+                .iter()
+                .rev()
+                .find(|row| !row.arena.is_empty())
+                .map_or_else(Vec::new, |row| in_order(&row.arena)),
             least_heap_budget: rows.iter().filter_map(|row| row.heap_budget).min(),
             capacities: rows.iter().rev().find_map(|row| row.capacities),
             largest: environment
@@ -122,6 +154,12 @@ impl MemoryReport {
         (report.residency, report.told) = told(&root.join("metrics.jsonl"));
         report.note();
         report.warn();
+        let mut creep = CreepWatch::new(record.scene.train_views);
+        for row in since_start(&rows) {
+            creep.take(row);
+        }
+        let found = creep.found(record.iterations.total);
+        report.warnings.extend(found.iter().map(ToString::to_string));
         Ok(report)
     }
 
@@ -183,10 +221,10 @@ fn peak(rows: &[MemoryRow]) -> Option<&MemoryRow> {
     rows.iter().rev().max_by_key(|row| (row.allocated, row.reserved))
 }
 
-fn tags(row: &MemoryRow) -> Vec<TagRow> {
-    let total = row.tags.values().sum::<u64>().max(1);
-    let mut tags: Vec<TagRow> = row
-        .tags
+/// Bytes by purpose, most first.
+fn in_order(tags: &BTreeMap<String, u64>) -> Vec<TagRow> {
+    let total = tags.values().sum::<u64>().max(1);
+    let mut tags: Vec<TagRow> = tags
         .iter()
         .map(|(tag, bytes)| TagRow {
             tag: tag.clone(),
@@ -198,14 +236,42 @@ fn tags(row: &MemoryRow) -> Vec<TagRow> {
     tags
 }
 
+/// The records of the last process that wrote to the run: each says its capacities once, in its first.
+fn since_start(rows: &[MemoryRow]) -> &[MemoryRow] {
+    let first = rows.iter().rposition(|row| row.capacities.is_some()).unwrap_or(0);
+    rows.get(first..).unwrap_or_default()
+}
+
 fn growth(rows: &[MemoryRow], last: &MemoryRow) -> Growth {
-    // Each process says its capacities once, in its first record.
-    let first = rows.iter().rev().find(|row| row.capacities.is_some()).or(rows.first());
     let change = |now: u64, before: u64| i64::try_from(i128::from(now) - i128::from(before)).unwrap_or(i64::MAX);
-    first.map_or_else(Growth::default, |first| Growth {
+    let known = |of: fn(&MemoryRow) -> Option<u64>| {
+        // Of figures that not every record has, the first and the last that there are.
+        let mut values = rows.iter().filter_map(of);
+        let first = values.next()?;
+        Some(change(values.next_back().unwrap_or(first), first))
+    };
+    rows.first().map_or_else(Growth::default, |first| Growth {
         since_it: first.it,
         allocated: change(last.allocated, first.allocated),
         reserved: change(last.reserved, first.reserved),
+        heap_usage: known(|row| row.heap_usage),
+        process_resident: known(|row| row.process_resident),
+    })
+}
+
+/// Places used and free, with what tensors of the model take of the free ones.
+fn places(rows: &[MemoryRow], last: &MemoryRow) -> Option<Places> {
+    let used = last.places_used?;
+    let capacity = rows.iter().rev().find_map(|row| row.capacities)?.n_cap;
+    let free = capacity.saturating_sub(used);
+    let model = ["parameters", "optimizer", "statistics"]
+        .iter()
+        .filter_map(|tag| last.tags.get(*tag));
+    Some(Places {
+        used,
+        most: rows.iter().filter_map(|row| row.places_used).max().unwrap_or(used),
+        free,
+        free_bytes: (model.sum::<u64>() as f64 * free as f64 / capacity.max(1) as f64) as u64,
     })
 }
 

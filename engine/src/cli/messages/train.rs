@@ -10,7 +10,7 @@ use crate::gaussians::init::InitError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
-use crate::plan::{BoundError, Job, LossError, NoJob, PlanError, TrianglesError};
+use crate::plan::{BoundError, Job, LossError, NoJob, PlanError, Remedies, Remedy, TrianglesError};
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
@@ -45,6 +45,14 @@ fn lost(iteration: u32) -> DeviceLoss {
     }
 }
 
+fn remedies(list: &[(&str, u64)]) -> Remedies {
+    let remedy = |(what, mib): &(&str, u64)| Remedy {
+        what: (*what).to_owned(),
+        bytes: mib << 20,
+    };
+    Remedies(list.iter().map(remedy).collect())
+}
+
 #[test]
 fn plan() {
     let errors = vec![
@@ -61,12 +69,21 @@ fn plan() {
             cap_bytes: 800 << 20,
             vertices: 600_000,
             fitting: 540_672,
+            remedies: remedies(&[("`--set memory.cap_gib=0.9`", 900), ("`--sh-degree 2`", 700)]),
+        }),
+        PlanError::Triangles(TrianglesError::NoRoom {
+            needed_bytes: 9000 << 20,
+            cap_bytes: 7168 << 20,
+            vertices: 8_000_000,
+            fitting: 5_390_336,
+            remedies: remedies(&[("`--set memory.cap_gib=8.8` on a card that has it", 9000)]),
         }),
         PlanError::Triangles(TrianglesError::DoesNotFit {
             needed_bytes: 900 << 20,
             cap_bytes: 64 << 20,
             vertices: 600_000,
             fitting: 0,
+            remedies: remedies(&[("`--resolution 2`", 60)]),
         }),
         PlanError::Triangles(TrianglesError::TooLarge {
             vertices: 3_000_000,
@@ -115,13 +132,20 @@ fn plan() {
             needed_bytes: 9 << 30,
             gaussians: 6_000_000,
             fitting: Some(4_505_600),
-            budget: Budget::new(8 << 30, Some(8 << 30), Some(7 << 30)),
+            budget: Box::new(Budget::new(8 << 30, Some(8 << 30), Some(7 << 30))),
+            remedies: remedies(&[
+                ("`--set memory.storage=half`", 6100),
+                ("`--set memory.storage=compact`", 4700),
+                ("`--sh-degree 2`", 6900),
+                ("`--max-gaussians 4505600`", 7165),
+            ]),
         },
         PlanError::DoesNotFit {
             needed_bytes: 900 << 20,
             gaussians: 200_000,
             fitting: None,
-            budget: Budget::new(8 << 30, Some(800 << 20), Some(7 << 30)),
+            budget: Box::new(Budget::new(8 << 30, Some(800 << 20), Some(7 << 30))),
+            remedies: Remedies::default(),
         },
         PlanError::TooMuchBackground {
             count: 5000,
@@ -134,6 +158,7 @@ fn plan() {
             images_bytes: 600 << 20,
             other_bytes: 800 << 20,
             cap_bytes: 1 << 30,
+            remedies: remedies(&[("`--set dataset.residency=host`", 800)]),
         },
         PlanError::HostMemory {
             residency: "host",
@@ -452,6 +477,7 @@ fn models() {
             triangles: 2_000_000,
             per_triangle: 6,
             fitting: 1_540_096,
+            remedies: remedies(&[("`--set memory.storage=compact`", 5400)]),
         },
         BoundError::DoesNotFit {
             needed_bytes: 900 << 20,
@@ -459,6 +485,7 @@ fn models() {
             triangles: 2_000,
             per_triangle: 1,
             fitting: 0,
+            remedies: Remedies::default(),
         },
         BoundError::TooLarge {
             triangles: 12_000_000,

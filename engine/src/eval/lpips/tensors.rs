@@ -10,8 +10,11 @@ use crate::program::{Class, Program, Span, Tag, TensorTable};
 /// Budget without a reason for another.
 pub const DEFAULT_BUDGET_BYTES: u64 = 256 * MIB;
 
-/// Budget that even a small step's arena is widened to: smaller ones cut images into many tiles.
+/// Budget that even a small step's arena may be widened to, where a smaller one means too much work.
 const LEAST_BUDGET_BYTES: u64 = 64 * MIB;
+
+/// Most work that a budget below that may cost, in pixels read over pixels of the image: tiles have a halo, and small ones are mostly that.
+const MOST_WORK: u64 = 4;
 
 /// Largest binding the workspace asks for, whatever the device allows: every Vulkan device has this much.
 const BINDING_BYTES: u64 = 128 * MIB;
@@ -47,22 +50,22 @@ impl LpipsTensors {
     /// [`LpipsError::Budget`] when not even the smallest tile fits.
     pub fn new(table: &mut TensorTable, budget_bytes: u64, max_size_px: [u32; 2]) -> Result<Self, LpipsError> {
         let limits = limits(budget_bytes, max_size_px)?;
-        let mut add = |name: &str, tag: Tag, bytes: u64| table.add(format!("lpips/{name}"), Class::Arena, tag, bytes);
-        let image = add("image", Tag::Pixels, 12 * limits.pixels);
-        let target = add("target", Tag::Pixels, (3 * limits.pixels).next_multiple_of(4));
-        let constants = add("constants", Tag::Other, 4 * u64::from(constants_len()));
-        let weights = add("weights", Tag::Other, weights_bytes());
-        let planes = add("planes", Tag::Pixels, 24 * limits.pixels);
+        let mut add = |name: &str, bytes: u64| table.add(format!("lpips/{name}"), Class::Arena, Tag::Lpips, bytes);
+        let image = add("image", 12 * limits.pixels);
+        let target = add("target", (3 * limits.pixels).next_multiple_of(4));
+        let constants = add("constants", 4 * u64::from(constants_len()));
+        let weights = add("weights", weights_bytes());
+        let planes = add("planes", 24 * limits.pixels);
         let pooled = std::array::from_fn(|block| {
             let bytes = POOLED_BYTES_PER_PX[block] * limits.pixels;
-            add(&format!("pooled[{block}]"), Tag::Pixels, bytes)
+            add(&format!("pooled[{block}]"), bytes)
         });
         let scratch = std::array::from_fn(|block| {
             let whole = WHOLE_BYTES_PER_PX[block] * limits.pixels;
             let bytes = limits.strip_bytes.get(block).copied().unwrap_or(whole);
-            ["a", "b"].map(|name| add(&format!("features[{block}]_{name}"), Tag::Pixels, bytes))
+            ["a", "b"].map(|name| add(&format!("features[{block}]_{name}"), bytes))
         });
-        let sums = add("sums", Tag::Other, 4 * u64::from(SUMS_CAP));
+        let sums = add("sums", 4 * u64::from(SUMS_CAP));
         let mut tensors = Self {
             limits,
             image,
@@ -80,9 +83,9 @@ impl LpipsTensors {
         Ok(tensors)
     }
 
-    /// [`LpipsTensors::new`] with the bytes that `programs` need in the arena anyway as budget, but at least 64 MiB and
-    /// at most 256 MiB: a run whose step takes as much gets LPIPS for nothing. `None` for images under 16 px on a side,
-    /// which have no LPIPS.
+    /// [`LpipsTensors::new`] with the bytes that `programs` need in the arena anyway as budget, and at most 256 MiB: a run whose
+    /// step takes as much gets LPIPS for nothing. Where that is so little that tiles would be mostly halo, the least that is not, and at
+    /// most 64 MiB. `None` for images under 16 px on a side, which have no LPIPS.
     ///
     /// # Errors
     /// [`LpipsError::Budget`] for images no budget suffices for, [`LpipsError::Memory`] when `programs` name tensors
@@ -102,8 +105,10 @@ impl LpipsTensors {
             rounding: BlockRounding::NONE,
         };
         let taken = Plan::new(table, programs, unlimited)?.class_bytes(Class::Arena);
-        let least = LEAST_BUDGET_BYTES.max(Self::smallest_budget_bytes(max_size_px));
-        let budget = taken.clamp(least, DEFAULT_BUDGET_BYTES.max(least));
+        let budget = match taken < LEAST_BUDGET_BYTES {
+            true => enough(taken, max_size_px).max(Self::smallest_budget_bytes(max_size_px)),
+            false => taken.min(DEFAULT_BUDGET_BYTES),
+        };
         Self::new(table, budget, max_size_px).map(Some)
     }
 
@@ -123,6 +128,21 @@ impl LpipsTensors {
         }
         mebibytes * MIB
     }
+}
+
+/// The least budget from `bytes` on, in whole MiB more, that costs no more than [`MOST_WORK`]; at most [`LEAST_BUDGET_BYTES`].
+fn enough(bytes: u64, max_size_px: [u32; 2]) -> u64 {
+    let pixels = |size: [u32; 2]| u64::from(size[0]) * u64::from(size[1]);
+    let is_enough = |budget: &u64| {
+        let tiles = limits(*budget, max_size_px)
+            .ok()
+            .and_then(|limits| limits.cut(max_size_px));
+        let read = tiles.map(|tiles| tiles.iter().map(|tile| pixels(tile.size)).sum::<u64>());
+        read.is_some_and(|read| read <= MOST_WORK * pixels(max_size_px))
+    };
+    let budgets = (0..).map(|mebibytes| bytes + mebibytes * MIB);
+    let mut below = budgets.take_while(|budget| *budget < LEAST_BUDGET_BYTES);
+    below.find(is_enough).unwrap_or(LEAST_BUDGET_BYTES)
 }
 
 /// Bytes of the largest set of weights that must be resident together: the whole of a block made in strips, one layer
@@ -242,9 +262,28 @@ mod tests {
             assert_eq!(arena(step), step * MIB, "{step}");
         }
         assert!(arena(1) > 32 * MIB && arena(1) <= 64 * MIB);
+        assert_eq!(arena(56), 56 * MIB);
         let mut table = TensorTable::default();
         let none = LpipsTensors::beside(&mut table, &[], [15, 800]).unwrap();
         assert!(none.is_none() && table.tensors().is_empty());
+    }
+
+    /// What a step of a tiny model takes: maps of the pixels, and the least room for intersections that there is.
+    #[test]
+    fn tiny_models_are_not_planned_by_lpips() {
+        for size in [[131, 97], [256, 192], [320, 240], [400, 300], [640, 427], [800, 600]] {
+            let step_bytes = (30 * MIB).max(96 * u64::from(size[0] * size[1])) + (1 << 20) * 4;
+            let mut table = TensorTable::default();
+            let step = table.add("step", Class::Arena, Tag::Other, step_bytes);
+            let mut program = Program::new("step");
+            program.fill(step, 0);
+            let lpips = LpipsTensors::beside(&mut table, &[&program], size).unwrap().unwrap();
+            let plan = Plan::new(&table, &[&program, lpips.program()], LIMITS).unwrap();
+            assert_eq!(plan.arena_bytes(), step_bytes.next_multiple_of(256), "{size:?}");
+            let tiles = lpips.limits.cut(size).unwrap();
+            let read: u64 = tiles.iter().map(|tile| u64::from(tile.size[0] * tile.size[1])).sum();
+            assert!(read <= MOST_WORK * u64::from(size[0] * size[1]), "{size:?}: {read}");
+        }
     }
 
     #[test]

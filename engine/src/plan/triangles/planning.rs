@@ -1,9 +1,10 @@
 //! Capacities and memory of a run that trains triangles.
 //!
 //! There is room for three triangles a vertex and a record for each, so that no view can show too many; what is short of room are
-//! intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or what the budget holds.
+//! intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or under `up to N` what the budget
+//! holds of them.
 
-use crate::config::{Profile, TriangleGradient};
+use crate::config::{MostGaussians, Profile, TriangleGradient};
 use crate::gaussians::layout::chunk_within;
 use crate::kernels::triangles::tile_px;
 use crate::kernels::views::Variants;
@@ -13,7 +14,7 @@ use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
 use crate::plan::planning::{Candidate, SIZE_STEP, largest, resident_bytes};
 use crate::plan::readback::EvalReadback;
-use crate::plan::{Faults, PlanError, TrianglesError, available_bytes, layout_of};
+use crate::plan::{Faults, PlanError, Remedies, TrianglesError, available_bytes, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
 use crate::program::TensorTable;
 use crate::scene::SceneIndex;
@@ -29,8 +30,14 @@ const INTERSECTION_BYTES: u64 = 16;
 const PIXEL_BYTES: u64 = 8;
 /// Least intersections when memory is not short: small models have large triangles.
 const GENEROUS_LEAST: u32 = 1 << 20;
-/// Intersections a triangle at the most generous level; at the least there is one.
+/// Intersections a triangle at the most generous level,
 const GENEROUS_PER_TRIANGLE: u32 = 3;
+/// up to this many; beyond, one a triangle: where there are so many, most are small or out of view.
+const GENEROUS_MOST: u32 = 1 << 23;
+/// Triangles an intersection at the least level. A step that wants more runs in bands, and one tile of many never has as many.
+const LEAST_SHARE: u32 = 3;
+/// Tiles from which on they are many; in fewer, one may have all triangles.
+const MANY_TILES: u32 = 64;
 /// The most generous level.
 const GENEROUS: u32 = 16;
 /// Tiles of a triangle in what a run is expected to need.
@@ -43,6 +50,18 @@ pub struct Start {
     pub vertices: u32,
     /// Triangles.
     pub triangles: u32,
+}
+
+impl Start {
+    /// The first model of `points` points: a triangle each.
+    #[must_use]
+    pub fn of_points(points: usize) -> Self {
+        let triangles = u32::try_from(points).unwrap_or(u32::MAX).min(u32::MAX / 3);
+        Self {
+            vertices: 3 * triangles,
+            triangles,
+        }
+    }
 }
 
 impl TrainPlan {
@@ -90,10 +109,10 @@ impl TrainPlan {
 
 /// Finds the largest capacities that fit the budget, for a run that begins or goes on with `start`.
 ///
-/// Vertices are `mesh_splatting.max_points` where the budget holds as many, else what it holds, but never fewer than there are.
+/// Vertices are `mesh_splatting.max_points`; a bound (`up to N`) is lowered to what the budget holds, but never below those that there are.
 ///
 /// # Errors
-/// [`PlanError::Triangles`] when not even those fit, or the machine has too little memory to connect the surface.
+/// [`PlanError::Triangles`] when not even those fit, or fewer than a number that is set, or the machine has too little memory to connect the surface.
 pub fn plan(
     profile: &Profile,
     scene: &SceneIndex,
@@ -103,12 +122,12 @@ pub fn plan(
     faults: &Faults,
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
     let most = u32::try_from(limits.largest_tensor() / BOUND_BYTES).unwrap_or(u32::MAX);
-    if start.vertices > most {
-        return Err(TrianglesError::TooLarge {
-            vertices: start.vertices,
-            most,
-        }
-        .into());
+    let asked = match profile.mesh_splatting.max_points {
+        MostGaussians::Set(vertices) => vertices.max(start.vertices),
+        MostGaussians::UpTo(_) => start.vertices,
+    };
+    if asked > most {
+        return Err(TrianglesError::TooLarge { vertices: asked, most }.into());
     }
     let pixels = pixel_sizes(scene).map(|(w, h)| w * h).max().unwrap_or(0);
     let most_pixels = limits.largest_tensor() / PIXEL_BYTES;
@@ -131,10 +150,11 @@ pub fn plan(
         Candidate::new(plan, source, profile, scene, (budget, limits))
     };
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
-    let wanted = profile.mesh_splatting.max_points.min(most).max(start.vertices);
+    let wanted = profile.mesh_splatting.max_points.number().min(most).max(start.vertices);
     let mut best = build(wanted, GENEROUS)?;
     if !fits(&best) {
         let least = build(wanted, 0)?;
+        let needed_bytes = least.placed.device_bytes();
         best = if fits(&least) {
             largest(0, GENEROUS, least, |level| build(wanted, level), fits)?
         } else {
@@ -153,13 +173,25 @@ pub fn plan(
                     cap_bytes: budget.cap_bytes,
                     vertices: start.vertices,
                     fitting,
+                    remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
                 }
                 .into());
             }
             // Sizes on a fixed grid: a run that goes on with more vertices finds the same capacity.
             let (low, high) = (start.vertices.div_ceil(SIZE_STEP), wanted / SIZE_STEP + 1);
             let size = |k: u32| (k * SIZE_STEP).max(start.vertices);
-            largest(low.saturating_sub(1), high, least, |k| build(size(k), 0), fits)?
+            let most = largest(low.saturating_sub(1), high, least, |k| build(size(k), 0), fits)?;
+            if asked == wanted {
+                return Err(TrianglesError::NoRoom {
+                    needed_bytes,
+                    cap_bytes: budget.cap_bytes,
+                    vertices: wanted,
+                    fitting: most.plan.tensors.capacities.triangles.map_or(0, |sizes| sizes.vertices),
+                    remedies: Remedies::of_room(needed_bytes, &budget),
+                }
+                .into());
+            }
+            most
         };
     }
     let sizes = best.plan.tensors.capacities.triangles;
@@ -199,6 +231,18 @@ fn check_memory(profile: &Profile, vertices: u32, available: Option<u64>) -> Res
     }
 }
 
+/// Room for the intersections of a view at `level`, for so many triangles and tiles.
+fn intersections(triangles: u32, level: u32, tiles: u32) -> u32 {
+    let generous = triangles
+        .saturating_mul(GENEROUS_PER_TRIANGLE)
+        .min(triangles.max(GENEROUS_MOST))
+        .max(GENEROUS_LEAST);
+    let share = if tiles < MANY_TILES { 1 } else { LEAST_SHARE };
+    let least = triangles.div_ceil(share).max(triangles.min(GENEROUS_LEAST));
+    let more = u64::from(generous - least) * u64::from(level.min(GENEROUS)) / u64::from(GENEROUS);
+    least.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+}
+
 /// Capacities for a model of `sizes` at `level`, and where they come from.
 fn capacities(
     profile: &Profile,
@@ -209,14 +253,8 @@ fn capacities(
     faults: &Faults,
 ) -> (Capacities, CapacitySource) {
     let triangles = sizes.vertices.saturating_mul(TRIANGLES_PER_VERTEX);
-    let generous = triangles.saturating_mul(GENEROUS_PER_TRIANGLE).max(GENEROUS_LEAST);
-    let more = u64::from(generous - triangles) * u64::from(level.min(GENEROUS)) / u64::from(GENEROUS);
-    let bound = u32::try_from(limits.largest_tensor() / INTERSECTION_BYTES).unwrap_or(u32::MAX);
-    let i_cap = triangles
-        .saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
-        .min(bound);
-    let i_cap = faults.i_cap.unwrap_or(i_cap);
-    let mut c = Capacities::new(triangles, triangles, i_cap, profile.model.sh_degree, pixel_sizes(scene));
+    let least = faults.i_cap.unwrap_or(0);
+    let mut c = Capacities::new(triangles, triangles, least, profile.model.sh_degree, pixel_sizes(scene));
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
@@ -227,6 +265,10 @@ fn capacities(
     c.triangles = Some(sizes);
     let samples = profile.mesh_splatting.supersample.iter().map(|&[_, samples]| samples);
     c.list_tiles(tile_px(samples.max().unwrap_or(1)), pixel_sizes(scene));
+    if faults.i_cap.is_none() {
+        let bound = u32::try_from(limits.largest_tensor() / INTERSECTION_BYTES).unwrap_or(u32::MAX);
+        c.i_cap = intersections(triangles, level, c.max_lists).min(bound);
+    }
     let source = match level {
         _ if faults.forces_capacities() => CapacitySource::Forced,
         GENEROUS.. => CapacitySource::Generous,
@@ -241,6 +283,23 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, resolve};
+
+    #[test]
+    fn room_for_intersections_rises_with_the_level_and_ends_where_triangles_are_many() {
+        for triangles in [256, 400_000, 3_000_000, 12_000_000, 24_000_000, u32::MAX] {
+            let list: Vec<u32> = (0..=GENEROUS)
+                .map(|level| intersections(triangles, level, 1700))
+                .collect();
+            assert!(
+                list.is_sorted() && list.iter().all(|i| *i >= triangles / LEAST_SHARE),
+                "{triangles}: {list:?}"
+            );
+        }
+        let of = |triangles| [0, GENEROUS].map(|level| intersections(triangles, level, 1700));
+        assert_eq!(of(400_000), [400_000, 1_200_000]);
+        assert_eq!(of(12_000_000), [4_000_000, 12_000_000]);
+        assert_eq!(intersections(12_000_000, 0, 4), 12_000_000);
+    }
 
     #[test]
     fn a_surface_that_memory_could_not_connect_is_refused_with_the_number_that_fits() {

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::RunFolderError;
+use crate::program::Shape;
 
 /// Commit the engine was built from, or `unknown`.
 pub const COMMIT: &str = env!("KILN_COMMIT");
@@ -48,6 +49,9 @@ pub struct Allocation {
     pub tag: String,
     /// Its size.
     pub bytes: u64,
+    /// Rows and bytes of each, where it is a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
 }
 
 impl Environment {

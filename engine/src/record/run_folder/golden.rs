@@ -22,6 +22,7 @@ use crate::config::{Inputs, LpipsRange, resolve};
 use crate::eval::{ViewRow, view_metrics};
 use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use crate::gaussians::Gaussians;
+use crate::program::Shape;
 use crate::record::evaluated_view::EvaluatedView;
 use crate::record::events::{
     Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
@@ -179,6 +180,10 @@ fn allocation(name: &str, class: &str, tag: &str, bytes: u64) -> Allocation {
         class: class.to_owned(),
         tag: tag.to_owned(),
         bytes,
+        shape: Some(Shape {
+            rows: bytes / 40,
+            row_bytes: 40,
+        }),
     }
 }
 
@@ -271,6 +276,9 @@ fn make(scratch: &Scratch, root: &Path) {
                 peak_reserved: 786_432,
                 tags: BTreeMap::from([("parameters".to_owned(), 400_000), ("other".to_owned(), 200_000)]),
                 overhead: 0.25,
+                process_resident: Some(50_331_648),
+                places_used: Some(60),
+                arena: BTreeMap::from([("gradients".to_owned(), 90_000), ("sort".to_owned(), 30_000)]),
                 gpu: Some(gpu_sample()),
                 ..MemoryRow::default()
             }));

@@ -11,7 +11,7 @@ use crate::kernels::views::Variants;
 use crate::memory::Gpu;
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles,
+    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -81,7 +81,15 @@ impl Session {
             available_bytes(),
             |profile| make_plan(profile, &scene, &open, &variants, from.as_ref()),
             |(_, _, report)| report,
-        )?;
+        )
+        .map_err(|error| match from {
+            // What a checkpoint holds cannot be made smaller.
+            Some(_) => error,
+            None => {
+                let both = (device_budget(&open, &profile), Gpu::limits(&open.device));
+                with_remedies(error, &profile, &scene, both, &variants, &open.faults)
+            }
+        })?;
         let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
         check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         if let Some(first) = &first {
@@ -260,7 +268,10 @@ fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existi
 
 /// What is to be said where the cap holds fewer vertices than the profile allows.
 fn less_room(profile: &Profile, report: &PlanReport) -> Option<String> {
-    let (room, most) = (report.capacities.triangles?.vertices, profile.mesh_splatting.max_points);
+    let (room, most) = (
+        report.capacities.triangles?.vertices,
+        profile.mesh_splatting.max_points.number(),
+    );
     (room < most).then(|| {
         format!(
             "there is room for {room} vertices, not for the {most} of `mesh_splatting.max_points`: a higher `memory.cap_gib` \

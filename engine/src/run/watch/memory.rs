@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Context, Watch};
+use crate::plan::resident_bytes;
 use crate::program::{Class, TensorDesc};
-use crate::record::events::{GpuRow, MemoryRow, RunEvent};
+use crate::record::creep::CreepWatch;
+use crate::record::events::{Event, GpuRow, MemoryRow, RunEvent};
 use crate::record::sinks::Sinks;
 use crate::record::telemetry::Telemetry;
 use crate::run::RunError;
@@ -22,6 +24,11 @@ pub(super) struct MemoryRows {
     last: Option<u32>,
     /// None where nobody asks, or where the card says nothing.
     telemetry: Option<Telemetry>,
+    creep: CreepWatch,
+    /// Iterations of the run.
+    iterations: u32,
+    /// What was found to grow before: each is told once.
+    told: [bool; 2],
 }
 
 /// Growth from `before` to `now`, bytes.
@@ -31,12 +38,16 @@ fn creep(before: u64, now: u64) -> i64 {
 }
 
 impl MemoryRows {
-    pub(crate) fn new(trainer: &Trainer, sinks: &Sinks) -> Self {
+    /// For a run of `iterations` with `views` training views.
+    pub(crate) fn new(trainer: &Trainer, sinks: &Sinks, iterations: u32, views: usize) -> Self {
         let caps = trainer.gpu().device().caps();
         Self {
             first_reserved: None,
             last: None,
             telemetry: sinks.want_telemetry().then(|| Telemetry::of(caps)).flatten(),
+            creep: CreepWatch::new(u32::try_from(views).unwrap_or(u32::MAX)),
+            iterations,
+            told: [false; 2],
         }
     }
 
@@ -45,8 +56,8 @@ impl MemoryRows {
         self.telemetry.as_ref().and_then(Telemetry::latest)
     }
 
-    /// The figures as they are now; the first row also has the capacities.
-    fn row(&mut self, it: u32, trainer: &Trainer) -> MemoryRow {
+    /// The figures as they are now, with so many `places` used; the first row also has the capacities.
+    fn row(&mut self, it: u32, places: u32, trainer: &Trainer) -> MemoryRow {
         let (gpu, peaks, plan) = (trainer.gpu(), trainer.peaks(), trainer.report());
         let (memory, device) = (gpu.memory(), gpu.device());
         let tensors = memory.table().tensors();
@@ -76,11 +87,20 @@ impl MemoryRows {
             heap_budget: heap.map(|(budget, _)| budget),
             heap_usage: heap.map(|(_, usage)| usage),
             host_heap_usage: device.host_heap_usage(),
+            process_resident: resident_bytes(),
+            places_used: Some(places.into()),
             tags,
             large_tensors: u32::try_from(large.count()).unwrap_or(u32::MAX),
             arena_live: plan.arena_live_bytes,
             overhead: 1.0 - live as f64 / reserved.max(1) as f64,
             gpu: self.sample(),
+            arena: if is_first {
+                plan.arena_purposes()
+                    .map(|(tag, bytes)| (tag.name().to_owned(), bytes))
+                    .collect()
+            } else {
+                BTreeMap::new()
+            },
             capacities: is_first.then(|| plan.capacities.into()),
             capacities_from: is_first.then_some(plan.capacities_from),
         }
@@ -97,7 +117,17 @@ impl Watch for MemoryRows {
         }
         if ctx.sinks.memory_due(it) && self.last != Some(it) {
             self.last = Some(it);
-            ctx.rows.push(RunEvent::Memory(self.row(it, ctx.trainer)));
+            let row = self.row(it, step.counters.gaussians, ctx.trainer);
+            self.creep.take(&row);
+            for creep in self.creep.found(self.iterations) {
+                if let Some(told) = self.told.get_mut(creep.owner() as usize)
+                    && !std::mem::replace(told, true)
+                {
+                    let message = creep.to_string();
+                    ctx.tell(it, Event::Warning { message });
+                }
+            }
+            ctx.rows.push(RunEvent::Memory(row));
         }
         Ok(())
     }

@@ -135,7 +135,12 @@ pub(super) fn all(
         Box::new(guard),
         Box::new(growth::Growth::new(profile)),
         Box::new(histograms::Histograms::default()),
-        Box::new(memory::MemoryRows::new(trainer, sinks)),
+        Box::new(memory::MemoryRows::new(
+            trainer,
+            sinks,
+            profile.schedule.iterations,
+            views,
+        )),
         Box::new(live::Live::new(profile)),
     ]
 }

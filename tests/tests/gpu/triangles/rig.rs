@@ -5,7 +5,8 @@ use kiln::kernels::counters::{Counters, Stall};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Program, Span, TensorTable};
 use kiln::step::{
-    BandTensors, Part, Parts, StepTensors, banded, clear_stall, evaluate_view, pack_bands, train_step, write_state,
+    BandTensors, Capacities, Part, Parts, StepTensors, banded, clear_stall, evaluate_view, pack_bands, train_step,
+    write_state,
 };
 use kiln::triangles::{State, TriangleModel};
 use kiln_tests::gpu::open;
@@ -30,9 +31,18 @@ impl Banded {
         Self::with_room(counts(model), model.degree, i_cap)
     }
 
+    /// The same with fewer slots for pairs than there are triangles.
+    pub(super) fn short_of_pairs(model: &TriangleModel, i_cap: u32) -> Self {
+        Self::of(counts(model), model.degree, |capacities| capacities.i_cap = i_cap)
+    }
+
     pub(super) fn with_room(room: [usize; 2], degree: u32, i_cap: u32) -> Self {
+        Self::of(room, degree, super::room(i_cap))
+    }
+
+    fn of(room: [usize; 2], degree: u32, change: impl Fn(&mut Capacities)) -> Self {
         let mut table = TensorTable::default();
-        let tensors = tensors(&mut table, room, degree, i_cap, false);
+        let tensors = tensors(&mut table, room, degree, change, false);
         let bands = BandTensors::new(&mut table, &tensors.capacities, &tensors.variants);
         let whole = train_step(&tensors);
         let drawn = evaluate_view(&tensors, &[]);

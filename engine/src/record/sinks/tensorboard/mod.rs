@@ -231,15 +231,18 @@ impl Tensorboard {
                 ("memory/host_heap_usage_gb", row.host_heap_usage.and_then(gib)),
                 ("memory/heap_usage_gb", row.heap_usage.and_then(gib)),
                 ("memory/heap_budget_gb", row.heap_budget.and_then(gib)),
+                ("memory/process_resident_gb", row.process_resident.and_then(gib)),
+                ("memory/places_used", row.places_used.map(|places| places as f64)),
                 ("4_performance/vram_allocated_GB", gib(row.allocated)),
                 ("TensorProfiling/fragmentation_percent", Some(100.0 * row.overhead)),
                 ("TensorProfiling/Large_Tensors/count", Some(row.large_tensors.into())),
             ],
         )?;
-        let tags: Vec<_> = row
-            .tags
-            .iter()
-            .map(|(tag, bytes)| (format!("TensorProfiling/Tensor_Category/{tag}_MB"), *bytes as f64 / MIB))
+        let of_run = row.tags.iter().map(|(tag, bytes)| ("Tensor_Category", tag, bytes));
+        let of_arena = row.arena.iter().map(|(tag, bytes)| ("Arena_Category", tag, bytes));
+        let tags: Vec<_> = of_run
+            .chain(of_arena)
+            .map(|(group, tag, bytes)| (format!("TensorProfiling/{group}/{tag}_MB"), *bytes as f64 / MIB))
             .collect();
         self.scalars(row.it, now, tags.iter().map(|(tag, mib)| (tag.as_str(), Some(*mib))))
     }

@@ -114,6 +114,7 @@ mod tests {
             class: Class::Persistent,
             tag: Tag::Other,
             bytes,
+            shape: None,
         };
         allocator.allocate(&Request::whole(0, &desc))
     }

@@ -26,6 +26,7 @@ fn desc(bytes: u64) -> TensorDesc {
         class: Class::Persistent,
         tag: Tag::Other,
         bytes,
+        shape: None,
     }
 }
 
