@@ -63,8 +63,12 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         mut profile,
         scene,
         adapted,
+        notes,
         ..
     } = for_scene(&inputs)?;
+    for note in &notes {
+        eprintln!("note: {note}");
+    }
     let cap = profile.memory.cap_gib.map(gib_to_bytes).filter(|_| !by_device);
     // A named profile plans for its own card, whatever this machine has: that is what the command is for.
     let foreign = cap.filter(|cap| here.as_ref().is_none_or(|(_, budget, _)| *cap > budget.cap_bytes));

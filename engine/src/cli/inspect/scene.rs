@@ -96,8 +96,8 @@ impl Description for SceneDescription {
         }
         let rest = cameras.get(GROUPS..).unwrap_or_default();
         if !rest.is_empty() {
-            let cameras = rest.iter().map(|(_, cameras)| cameras).sum();
-            let images = rest.iter().map(|(camera, _)| camera.images).sum();
+            let cameras: usize = rest.iter().map(|(_, cameras)| cameras).sum();
+            let images: usize = rest.iter().map(|(camera, _)| camera.images).sum();
             writeln!(
                 out,
                 "           and {} of {}",
@@ -116,7 +116,7 @@ impl Description for SceneDescription {
         }
         let rest = scene.training_sizes.get(GROUPS..).unwrap_or_default();
         if !rest.is_empty() {
-            let images = rest.iter().map(|size| size.images).sum();
+            let images: usize = rest.iter().map(|size| size.images).sum();
             writeln!(
                 out,
                 "           {} at {}",

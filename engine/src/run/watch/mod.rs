@@ -13,6 +13,7 @@ mod live;
 mod memory;
 mod not_finite;
 mod overflow;
+mod progress;
 mod silence;
 mod skipped_updates;
 mod timings;
@@ -134,5 +135,6 @@ pub(super) fn all(
         Box::new(histograms::Histograms::default()),
         Box::new(memory::MemoryRows::new(trainer, sinks)),
         Box::new(live::Live::new(profile)),
+        Box::new(progress::ProgressNotes::default()),
     ]
 }
