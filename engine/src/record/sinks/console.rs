@@ -410,7 +410,7 @@ mod tests {
         console.take(&RunEvent::Train(row(491)), seconds(571)).unwrap();
         assert_eq!(
             buffer.text(),
-            "train [--------------------] 491/25000 L:0.214 V:100% R:34% C:14% 0.9it/s 0:09:31 ETA 7:58:01\n"
+            "train [--------------------] 491/25000 L:0.214 V:100% R:34% C:14% 0.9it/s 0:09:31 ETA 7:58:02\n"
         );
     }
 
