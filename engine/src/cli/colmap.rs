@@ -15,6 +15,7 @@ use super::flags::quoted;
 use super::{Exit, Failure, Settings};
 use crate::config::{Override, Profile};
 use crate::record::run_folder::{Which, place};
+use crate::record::words::{clock, count};
 use crate::run::interrupt::{Interrupt, Signal};
 use crate::scene::{SceneError, SceneIndex};
 
@@ -28,6 +29,8 @@ const NO_MODEL: &str = "failed to create sparse model";
 const MOST_EXHAUSTIVE: usize = 400;
 /// How often a step is looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often it is said how far a step is where lines are not redrawn.
+const SAY_EVERY: Duration = Duration::from_secs(10);
 /// Last lines of the log in a message.
 const SHOWN_LINES: usize = 4;
 
@@ -280,7 +283,11 @@ impl Colmap<'_> {
         };
         let file = File::options().create(true).append(true).open(&log);
         let file = Arc::new(Mutex::new(Said::new(file.map_err(refused("write", &log))?)));
-        self.say(&format!("COLMAP {step}: {photos} photos"));
+        let all = log.display();
+        self.say(&format!(
+            "COLMAP {step}: {} (all that it says: {all})",
+            count(photos, "photo")
+        ));
         let mut command = Command::new(&self.program);
         command.arg(step).args(arguments).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -300,10 +307,7 @@ impl Colmap<'_> {
             let _ = reader.join();
         }
         if status.success() {
-            self.say(&format!(
-                "COLMAP {step}: done in {:.0} s",
-                since.elapsed().as_secs_f64()
-            ));
+            self.say(&format!("COLMAP {step}: done in {}", clock(since.elapsed())));
             return Ok(());
         }
         let said = file.lock().unwrap_or_else(PoisonError::into_inner).last.join(" | ");
@@ -327,6 +331,7 @@ impl Colmap<'_> {
         said: &Mutex<Said>,
     ) -> Result<std::process::ExitStatus, ColmapError> {
         let shown = !self.quiet && std::io::stderr().is_terminal();
+        let (since, mut said_at) = (Instant::now(), Duration::ZERO);
         let mut before = String::new();
         loop {
             let ended = child.try_wait().map_err(|source| ColmapError::System {
@@ -334,7 +339,13 @@ impl Colmap<'_> {
                 path: self.program.clone(),
                 source,
             })?;
-            let now = said.lock().unwrap_or_else(PoisonError::into_inner).progress.clone();
+            let spent = since.elapsed();
+            let heard = said.lock().unwrap_or_else(PoisonError::into_inner).progress.clone();
+            let now = how_far(step, &heard, spent);
+            if !shown && spent.saturating_sub(said_at) >= SAY_EVERY {
+                said_at = spent;
+                self.say(&now);
+            }
             if shown && now != before {
                 let _ = write!(std::io::stderr(), "\r\x1b[2K{now}");
                 before = now;
@@ -392,9 +403,9 @@ impl Said {
         let _ = writeln!(self.log, "{line}");
         if line.contains("Registering image") {
             self.placed += 1;
-            self.progress = format!("  {} photos placed", self.placed);
+            self.progress = format!("{} placed", count(self.placed, "photo"));
         } else if let Some((done, of)) = counted(line) {
-            self.progress = format!("  {done} of {of}");
+            self.progress = format!("{done} of {of}");
         }
         if !line.trim().is_empty() {
             if self.last.len() == SHOWN_LINES {
@@ -416,6 +427,14 @@ fn listen(pipe: impl Read + Send + 'static, said: &Arc<Mutex<Said>>) -> std::thr
     })
 }
 
+/// How far a step is that goes on for so long; it says nothing itself for minutes.
+fn how_far(step: &str, heard: &str, spent: Duration) -> String {
+    match heard {
+        "" => format!("COLMAP {step}: {}", clock(spent)),
+        heard => format!("COLMAP {step}: {heard}, {}", clock(spent)),
+    }
+}
+
 /// `[12/120` somewhere in a line.
 fn counted(line: &str) -> Option<(u32, u32)> {
     line.split('[').skip(1).find_map(|rest| {
@@ -435,6 +454,12 @@ mod tests {
         assert_eq!(counted("Matching block [1/3, 2/3] in 0.5s"), Some((1, 3)));
         assert_eq!(counted("[note] 3/4"), None);
         assert_eq!(counted("nothing"), None);
+        let spent = Duration::from_secs(127);
+        assert_eq!(how_far("mapper", "", spent), "COLMAP mapper: 0:02:07");
+        assert_eq!(
+            how_far("mapper", "1 photo placed", spent),
+            "COLMAP mapper: 1 photo placed, 0:02:07"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::plan::{REFERENCE_BYTES, scene_options};
 use crate::project::{
     BlockEntry, BlockRecord, Cutting, PlanRecord, ProjectFolder, SplitOptions, Survey, ToCut, VERSION, half_names,
 };
+use crate::record::words::count;
 use crate::scene::{SceneIndex, SceneOptions};
 
 /// Cuts and prints the parts of the block to `out`.
@@ -77,7 +78,8 @@ fn cut(request: &SplitScene, cutting: Cutting) -> Result<ProjectFolder, Box<dyn 
                 // Losing a line of information is no reason to stop.
                 let _ = writeln!(
                     io::stderr(),
-                    "note: {lost} iterations of the block's run are gone with it"
+                    "note: {} of the block's run are gone with it",
+                    count(lost, "iteration")
                 );
             }
             Ok(project)

@@ -10,6 +10,7 @@ use crate::config::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
 use crate::export::write_json;
 use crate::project::{ProjectFolder, evaluation_path};
+use crate::record::words::count;
 use crate::scene::Split;
 
 /// Evaluates and prints to `out`.
@@ -48,8 +49,8 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
     }
     match file.iteration {
         // Neither a merged model nor a file of another program is that of an iteration.
-        0 => writeln!(out, "{} Gaussians", file.gaussians)?,
-        iteration => writeln!(out, "iteration {iteration}, {} Gaussians", file.gaussians)?,
+        0 => writeln!(out, "{}", count(file.gaussians, "Gaussian"))?,
+        iteration => writeln!(out, "iteration {iteration}, {}", count(file.gaussians, "Gaussian"))?,
     }
     print_sets(
         [Split::Test, Split::Train].map(|set| (set, file.set(set))),

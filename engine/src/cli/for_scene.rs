@@ -8,6 +8,7 @@ use super::stored::located;
 use super::{Failure, Settings, UsageError};
 use crate::config::{
     self, Facts, Inputs, LpipsChoice, MeshMethod, Override, Profile, SugarStage, resolve, resolve_for, rules_of,
+    short_run,
 };
 use crate::plan::training_options;
 use crate::plugins::{Init, ModelOptions, Strategy};
@@ -31,6 +32,8 @@ pub(super) struct ForScene {
     pub(super) opened: Instant,
     /// What was adapted, a line each for people.
     pub(super) adapted: Vec<String>,
+    /// What people may have meant otherwise.
+    pub(super) notes: Vec<String>,
 }
 
 /// Reads the scene that `inputs` name and adapts the profile to it. The scene is read by the settings without the recipe's
@@ -47,16 +50,11 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
     let opened = Instant::now();
     let init = profile.init.clone();
     let mut scene = SceneIndex::load(&path, &options).map_err(|error| no_scene(path.clone(), error))?;
-    if rules_of(inputs).map_err(boxed)?.is_empty() {
-        return Ok(ForScene {
-            profile,
-            path,
-            scene,
-            opened,
-            adapted: of_points(&init).into_iter().chain(past_the_end(inputs)).collect(),
-        });
-    }
-    let facts = Facts::of(&scene, profile.schedule.iterations);
+    // How a scene was taken takes a while to find out.
+    let facts = match rules_of(inputs).map_err(boxed)?.is_empty() {
+        true => Facts::default(),
+        false => Facts::of(&scene, profile.schedule.iterations),
+    };
     let (mut profile, adaptations) = resolve_for(inputs, &facts).map_err(boxed)?;
     settle_from(&mut profile)?;
     settle_init(&mut profile)?;
@@ -64,17 +62,19 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
     if adapted_options != options {
         scene = SceneIndex::load(&path, &adapted_options).map_err(boxed)?;
     }
+    let short = short_run(inputs, &facts).map_err(boxed)?;
+    let (scaled, notes): (Vec<_>, Vec<_>) = short.into_iter().partition(|short| short.is_scaled);
     Ok(ForScene {
         profile,
         path,
         scene,
         opened,
-        adapted: adaptations
-            .iter()
-            .map(ToString::to_string)
+        adapted: (adaptations.iter().map(ToString::to_string))
+            .chain(scaled.iter().map(ToString::to_string))
             .chain(of_points(&init))
             .chain(past_the_end(inputs))
             .collect(),
+        notes: notes.iter().map(ToString::to_string).collect(),
     })
 }
 

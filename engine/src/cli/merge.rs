@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use super::exit::{interrupted, unprinted};
-use super::inspect::count;
 use super::request::Merge;
 use super::stored::boxed;
 use super::{Exit, Failure};
 use crate::project::{MergeReport, MergedBorder, ProjectError, ProjectFolder, merge};
+use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
 
 /// Densities on two sides of a border that differ by this factor are told.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::memory::MIB;
 use crate::project::{Cut, PlanRecord, Survey};
 
-use super::inspect::count;
+use crate::record::words::count;
 
 /// A project that is not made.
 #[derive(Debug, Serialize)]

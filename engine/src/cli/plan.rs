@@ -16,6 +16,7 @@ use crate::plan::{
     with_remedies,
 };
 use crate::program::Class;
+use crate::record::words::count;
 use crate::run::{StagesOutlook, device_budget, mesh_outlook, stages_outlook};
 use crate::step::Terms;
 use crate::vk::DeviceKind;
@@ -68,11 +69,15 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         mut profile,
         scene,
         adapted,
+        notes,
         ..
     } = for_scene(&inputs)?;
     // What a run would warn of is better known before.
     for warning in &scene.warnings {
         eprintln!("warning: {warning}");
+    }
+    for note in &notes {
+        eprintln!("note: {note}");
     }
     let cap = profile.memory.cap_gib.map(gib_to_bytes).filter(|_| !by_device);
     // A named profile plans for its own card, whatever this machine has: that is what the command is for.
@@ -123,8 +128,14 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
         .as_ref()
         .filter(|_| foreign.is_none())
         .map(|(open, ..)| open.device.caps().name.as_str());
+    let measured = match (&here, device) {
+        (Some((open, ..)), Some(name)) if !profile.is_triangles() && Card::named(name).is_none() => {
+            Card::measured(&open.device, &variants).map_err(boxed)?
+        }
+        _ => None,
+    };
     let predicted = device
-        .and_then(Card::named)
+        .and_then(|name| Card::named(name).or(measured))
         .filter(|_| !profile.is_triangles())
         .map(|card| Prediction::new(card, &report.demand, &report.capacities));
     if *json {
@@ -145,7 +156,9 @@ pub fn run(request: &Plan, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>
     }
     let minutes = profile.schedule.checkpoint_minutes;
     print(&plan, &first, &chosen, &report, images, minutes, out).map_err(|e| boxed(unprinted(e)))?;
-    print_rates(device, predicted.as_ref(), out).map_err(|e| boxed(unprinted(e)))?;
+    let measured = measured.and(device);
+    print_rates((device, measured), predicted.as_ref(), profile.schedule.iterations, out)
+        .map_err(|e| boxed(unprinted(e)))?;
     if *mesh && !profile.is_triangles() {
         let model = (&first, report.capacities.n_limit);
         let outlook = mesh_outlook(&profile, &scene, model, &variants, (budget, limits), faults).map_err(boxed)?;
@@ -229,20 +242,41 @@ pub(super) fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
 }
 
 /// The steps a second that the card is expected to make.
-fn print_rates(device: Option<&str>, predicted: Option<&Prediction>, out: &mut dyn Write) -> io::Result<()> {
+fn print_rates(
+    (device, measured): (Option<&str>, Option<&str>),
+    predicted: Option<&Prediction>,
+    iterations: u32,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Some(Prediction { card, rates }) = predicted else {
         let device = device.unwrap_or("the profile's card");
         return writeln!(out, "rate: unknown card, {device}: nothing is predicted");
     };
+    match measured {
+        Some(device) => writeln!(
+            out,
+            "rate, from a view timed on {device}; right within a factor of two or so"
+        )?,
+        None => writeln!(
+            out,
+            "rate, predicted by bytes and operations for {} ({} GB/s, {} TFLOPS)",
+            card.name, card.gb_per_s, card.tflops
+        )?,
+    }
+    for rate in rates {
+        let digits = if rate.it_per_s < 10.0 { 2 } else { 0 };
+        writeln!(
+            out,
+            "  {:>7.digits$} it/s at {:>10} Gaussians",
+            rate.it_per_s, rate.gaussians
+        )?;
+    }
+    let [least, most] = predicted.map_or([0.0; 2], |predicted| predicted.minutes(iterations));
+    let steps = count(iterations, "step");
     writeln!(
         out,
-        "rate, predicted by bytes and operations for {} ({} GB/s, {} TFLOPS)",
-        card.name, card.gb_per_s, card.tflops
-    )?;
-    for rate in rates {
-        writeln!(out, "  {:>7.0} it/s at {:>10} Gaussians", rate.it_per_s, rate.gaussians)?;
-    }
-    Ok(())
+        "time, {steps} without evaluations: {least:.1} to {most:.1} minutes, with the first and the last number of Gaussians all along"
+    )
 }
 
 fn print(

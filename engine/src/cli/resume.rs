@@ -9,8 +9,8 @@ use super::request::Resume;
 use super::shell::word;
 use super::stored::boxed;
 use super::{Failure, Settings, UsageError};
-use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
-use crate::record::run_folder::{RunFolderError, Which, config_path, place};
+use crate::config::{ConfigError, Inputs, Override, Profile, ShortRun, budgets_of, resolve};
+use crate::record::run_folder::{RunFolderError, Which, config_path, place, record_path};
 
 /// Where checkpoints lie in a run.
 const CHECKPOINTS: &str = "checkpoints";
@@ -30,10 +30,8 @@ pub(super) struct Resumed {
 pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed, Box<dyn Failure>> {
     let typed = named(&settings.inputs).map_err(boxed)?;
     if settings.inputs.file.is_some() || typed.dataset.path.is_some() {
-        return Ok(Resumed {
-            settings,
-            is_of_run: false,
-        });
+        let is_of_run = keep_scaled(&mut settings, &typed, resume)?;
+        return Ok(Resumed { settings, is_of_run });
     }
     let is_placed = typed.run.output.is_some() || typed.run.name.is_some();
     let path = match around(resume).filter(|_| !is_placed) {
@@ -82,6 +80,42 @@ fn named(inputs: &Inputs) -> Result<Profile, ConfigError> {
         overrides: inputs.overrides.iter().filter(names).cloned().collect(),
         ..Inputs::default()
     })
+}
+
+/// Keeps the schedule of a run that was scaled to `--iterations` where its scene is named again: more iterations make it longer, and
+/// what was scaled to fewer stays as it is. True when the settings are now those of the run.
+///
+/// # Errors
+/// When the memory profile cannot be read.
+fn keep_scaled(settings: &mut Settings, typed: &Profile, resume: &Resume) -> Result<bool, Box<dyn Failure>> {
+    let Some(scene) = typed.dataset.path.as_deref().filter(|_| settings.inputs.file.is_none()) else {
+        return Ok(false);
+    };
+    let scene = std::path::absolute(scene).unwrap_or_else(|_| PathBuf::from(scene));
+    let name = scene.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let goes_to = place(&typed.run, &name, Which::Newest);
+    let run = around(resume).unwrap_or_else(|| goes_to.clone());
+    let record = std::fs::read_to_string(record_path(&run)).unwrap_or_default();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap_or_default();
+    let was_scaled = record["chosen"].as_array().is_some_and(|chosen| {
+        let mut lines = chosen.iter().filter_map(serde_json::Value::as_str);
+        lines.any(|line| line.starts_with(ShortRun::SCALED))
+    });
+    if !was_scaled || !config_path(&run).is_file() {
+        return Ok(false);
+    }
+    settings.inputs.file = Some(config_path(&run));
+    if settings.inputs.profile.is_some() {
+        lay_budgets(&mut settings.inputs).map_err(boxed)?;
+    }
+    if typed.run.output.is_none() && typed.run.name.is_none() {
+        settings.inputs.overrides.push(Override {
+            key: "run.output".to_owned(),
+            value: serde_json::Value::from(goes_to.display().to_string()).to_string(),
+            flag: "--resume".to_owned(),
+        });
+    }
+    Ok(true)
 }
 
 /// Lays the budgets of the memory profile over the run's own, which lie over all else that a profile sets.
@@ -219,6 +253,26 @@ mod tests {
         let profile = found.settings.preliminary().unwrap();
         assert_eq!(profile.density().unwrap().k, 12);
         assert_eq!(profile.regularizers.len(), 2);
+    }
+
+    #[test]
+    fn a_scaled_run_keeps_its_schedule_when_it_gets_longer() {
+        let (scratch, root) = run();
+        let begun = scratch.path().join("run/config.resolved.yaml");
+        let mut text = std::fs::read_to_string(&begun).unwrap();
+        text += "schedule: { iterations: 300, sh_every: 10 }\n";
+        std::fs::write(&begun, text).unwrap();
+        let sh_every = |chosen: &str, iterations: u32| {
+            scratch.write("run/run.json", format!("{{ \"chosen\": [{chosen:?}] }}"));
+            let line = format!("kiln train {root}/scene --resume -o {root}/run --iterations {iterations}");
+            let schedule = resumed(&line).unwrap().settings.preliminary().unwrap().schedule;
+            assert_eq!(schedule.iterations, iterations);
+            schedule.sh_every
+        };
+        let scaled = format!("{}30000 to 300 iterations", ShortRun::SCALED);
+        assert_eq!([sh_every(&scaled, 600), sh_every(&scaled, 9000)], [10, 10]);
+        // A run that was not scaled goes by what is typed, as before.
+        assert_eq!(sh_every("other", 9000), 1000);
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
 use super::for_scene::{ForScene, check_scene, first_block, for_scene};
-use super::inspect::count;
 use super::outline::{Outline, in_words};
 use super::plan::{card_limits, card_variants};
 use super::request::SplitScene;
@@ -20,6 +19,7 @@ use crate::project::{
     BlockEntry, BlockFolder, BlockRecord, Cut, Draft, PlanRecord, ProjectError, ProjectFolder, ProjectRecord, Survey,
     VERSION, block_name, prepare, scene_record, settings_record,
 };
+use crate::record::words::count;
 use crate::scene::{SceneIndex, SceneOptions};
 
 /// Points that are looked at of each photo.

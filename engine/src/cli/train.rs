@@ -23,6 +23,7 @@ use crate::plan::{FirstModel, Pinned, open_device, plan_first, with_remedies};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
 use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
+use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
 use crate::run::{
     ResumeFrom, RunEnd, RunError, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
@@ -61,10 +62,10 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
                 // Losing a line of information is no reason to stop.
                 let _ = writeln!(
                     std::io::stderr(),
-                    "{} is trained: {} Gaussians after {} iterations",
+                    "{} is trained: {} after {}",
                     task.folder().display(),
-                    done.gaussians,
-                    done.iterations
+                    count(done.gaussians, "Gaussian"),
+                    count(done.iterations, "iteration")
                 );
             }
             return Ok(Exit::Ok);
@@ -113,7 +114,11 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         scene,
         opened,
         adapted,
+        notes,
     } = for_scene(&inputs)?;
+    for note in notes.iter().filter(|_| !quiet) {
+        let _ = writeln!(err, "note: {note}");
+    }
     // What is stored holds in other folders too.
     let path = std::path::absolute(&path).unwrap_or(path);
     // A folder above it may have a name that is no text: then what was typed stays, which holds where it was typed.
@@ -344,7 +349,7 @@ fn last_line(end: &RunEnd) -> serde_json::Value {
 
 /// How a run ended; one of a block that is not over goes on by the block's name.
 fn summary(end: &RunEnd, block: Option<&Path>) -> String {
-    let folder = word(&end.folder);
+    let (folder, iterations) = (word(&end.folder), count(end.iterations, "iteration"));
     match (end.signal, end.test_psnr) {
         (Some(_), _) => {
             let again = match block {
@@ -352,13 +357,13 @@ fn summary(end: &RunEnd, block: Option<&Path>) -> String {
                 None => format!("--resume -o {folder}"),
             };
             format!(
-                "interrupted after {} iterations; `kiln train {again}` goes on from there, `kiln view {folder}` shows the model as \
-                 it is",
-                end.iterations
+                "interrupted after {iterations}; `kiln train {again}` goes on from there, `kiln view {folder}` shows the model as it is"
             )
         }
-        (None, Some(psnr)) => format!("done: {} iterations, test PSNR {psnr:.2} dB, {folder}", end.iterations),
-        (None, None) => format!("done: {} iterations, {folder}", end.iterations),
+        (None, Some(psnr)) => {
+            format!("done: {iterations}, test PSNR {psnr:.2} dB, {folder}; `kiln view {folder}` shows it")
+        }
+        (None, None) => format!("done: {iterations}, {folder}; `kiln view {folder}` shows it"),
     }
 }
 
@@ -381,5 +386,14 @@ mod tests {
              shows the model as it is"
         );
         assert!(summary(&end, None).contains("`kiln train --resume -o city/blocks/b0000/run` goes on"));
+        let done = RunEnd {
+            signal: None,
+            iterations: 1,
+            ..end
+        };
+        assert_eq!(
+            summary(&done, None),
+            "done: 1 iteration, city/blocks/b0000/run; `kiln view city/blocks/b0000/run` shows it"
+        );
     }
 }

@@ -7,6 +7,7 @@ use super::exit::unprinted;
 use super::kinds::foreign;
 use super::request::{View, ViewAction};
 use super::{Exit, Failure, UsageError};
+use crate::record::words::count;
 use crate::serve::{Listen, ServeError, Server, export, listens_beyond, open_browser};
 
 /// Serves the runs until Ctrl-C, or exports them. The address, or what was written, goes to `out`.
@@ -69,11 +70,10 @@ fn serve(folder: &Path, listen: &Listen, open: bool, out: &mut dyn Write) -> Res
 fn write_folder(folder: &Path, output: &Path, out: &mut dyn Write) -> Result<(), ServeError> {
     let exported = export(folder, output)?;
     let line = format!(
-        "{}: {} run{}, {} files, {:.1} MB",
+        "{}: {}, {}, {:.1} MB",
         output.display(),
-        exported.runs,
-        if exported.runs == 1 { "" } else { "s" },
-        exported.files,
+        count(exported.runs, "run"),
+        count(exported.files, "file"),
         exported.bytes as f64 / 1e6
     );
     print(out, &line)

@@ -5,6 +5,8 @@
 //! everything that people set by hand; later rules win over earlier ones. Every rule is checked whenever its recipe is
 //! read, whether it applies or not.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -74,6 +76,27 @@ impl std::fmt::Display for Adaptation {
             );
         }
         write!(f, "adapted to {}: {} ({})", self.to, changes.join(", "), self.why)
+    }
+}
+
+/// Settings in a line for people, letters.
+const SHOWN: usize = 120;
+
+impl Adaptation {
+    /// A line of one, as it is displayed, short enough for a console: without its settings where they are many.
+    #[must_use]
+    pub fn brief(line: &str) -> Cow<'_, str> {
+        let parts = line
+            .strip_prefix("adapted to ")
+            .and_then(|rest| rest.split_once(": "))
+            .and_then(|(to, rest)| Some((to, rest.rsplit_once(" (")?)));
+        match parts {
+            Some((to, (settings, why))) if settings.len() > SHOWN => Cow::Owned(format!(
+                "adapted to {to}: {} (settings: `kiln plan`, run.json)",
+                why.trim_end_matches(')')
+            )),
+            _ => Cow::Borrowed(line),
+        }
     }
 }
 

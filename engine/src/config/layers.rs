@@ -8,6 +8,7 @@ use super::adapt::{self, Adaptation, Facts, Rule};
 use super::error::{At, ConfigError, nearest};
 use super::profile::Profile;
 use super::read::read;
+use super::short_run::ShortRun;
 use super::tree::{MAX_BYTES, Node, Value};
 use super::{rules, sugar};
 use crate::plugins::Checker;
@@ -102,7 +103,7 @@ pub struct Inputs {
 /// # Errors
 /// A [`ConfigError`] for the first thing that is wrong.
 pub fn resolve(inputs: &Inputs) -> Result<Profile, ConfigError> {
-    finished(Layers::read(inputs)?.tree(&[]), inputs)
+    finished(&Layers::read(inputs)?, &[], inputs)
 }
 
 /// The profile for a scene with these facts, and what the recipe's rules changed for it, in their order. A rule that does not go
@@ -112,21 +113,9 @@ pub fn resolve(inputs: &Inputs) -> Result<Profile, ConfigError> {
 /// A [`ConfigError`] for the first thing that is wrong.
 pub fn resolve_for(inputs: &Inputs, facts: &Facts) -> Result<(Profile, Vec<Adaptation>), ConfigError> {
     let layers = Layers::read(inputs)?;
-    let first = finished(layers.tree(&[]), inputs)?;
-    let mut profile = first.clone();
+    let first = finished(&layers, &[], inputs)?;
     let holding: Vec<&Rule> = layers.rules.iter().filter(|rule| rule.holds(facts)).collect();
-    let (mut applied, mut left_out) = (Vec::new(), Vec::new());
-    for (at, rule) in holding.iter().enumerate() {
-        applied.push(*rule);
-        // Without the rule all was well: what people set, keys of another strategy say, has no place beside it, and wins.
-        match finished(layers.tree(&applied), inputs) {
-            Ok(adapted) => profile = adapted,
-            Err(_) => {
-                applied.pop();
-                left_out.push(at);
-            }
-        }
-    }
+    let (profile, _, left_out) = applied(&layers, &holding, first.clone(), inputs);
     // What a later rule sets anew is its choice: a value that is gone again tells nobody anything.
     let told = holding
         .iter()
@@ -145,6 +134,41 @@ pub fn resolve_for(inputs: &Inputs, facts: &Facts) -> Result<(Profile, Vec<Adapt
     Ok((profile, told))
 }
 
+/// The profile with those of the rules that go together with what is set by hand, these rules, and the places of the others.
+fn applied<'a>(
+    layers: &Layers,
+    holding: &[&'a Rule],
+    mut profile: Profile,
+    inputs: &Inputs,
+) -> (Profile, Vec<&'a Rule>, Vec<usize>) {
+    let (mut applied, mut left_out) = (Vec::new(), Vec::new());
+    for (at, rule) in holding.iter().enumerate() {
+        applied.push(*rule);
+        // Without the rule all was well: what people set, keys of another strategy say, has no place beside it, and wins.
+        match finished(layers, &applied, inputs) {
+            Ok(adapted) => profile = adapted,
+            Err(_) => {
+                applied.pop();
+                left_out.push(at);
+            }
+        }
+    }
+    (profile, applied, left_out)
+}
+
+/// What is to say where `--iterations` makes a run shorter than its recipe's schedule needs, in a scene with these facts.
+///
+/// # Errors
+/// A [`ConfigError`] for the first thing that is wrong.
+pub fn short_run(inputs: &Inputs, facts: &Facts) -> Result<Option<ShortRun>, ConfigError> {
+    let layers = Layers::read(inputs)?;
+    let first = finished(&layers, &[], inputs)?;
+    let holding: Vec<&Rule> = layers.rules.iter().filter(|rule| rule.holds(facts)).collect();
+    let (_, applied, _) = applied(&layers, &holding, first, inputs);
+    let (profile, recipe) = (read(&layers.tree(&applied))?, layers.recipe_iterations(&applied)?);
+    Ok(ShortRun::of(&profile, recipe, inputs))
+}
+
 /// The rules of the recipe, a line each for people; none for most recipes.
 ///
 /// # Errors
@@ -153,12 +177,16 @@ pub fn rules_of(inputs: &Inputs) -> Result<Vec<String>, ConfigError> {
     Ok(Layers::read(inputs)?.rules.iter().map(Rule::describe).collect())
 }
 
-/// A tree with all its layers to a frozen profile.
-fn finished(mut tree: Node, inputs: &Inputs) -> Result<Profile, ConfigError> {
-    tree.take("extends");
+/// All layers with those of `rules` to a frozen profile.
+fn finished(layers: &Layers, rules: &[&Rule], inputs: &Inputs) -> Result<Profile, ConfigError> {
+    let tree = layers.tree(rules);
     let mut profile: Profile = read(&tree).map_err(named_elsewhere)?;
     rules::add_map_losses(&mut profile);
     sugar::apply(&mut profile);
+    let short = ShortRun::of(&profile, layers.recipe_iterations(rules)?, inputs);
+    if let Some(short) = short.filter(|short| short.is_scaled) {
+        short.scale(&mut profile, inputs);
+    }
     reject_problems(&profile, &tree)?;
     if let Some(factor) = inputs.steps_scaler {
         if !(factor > 0.0 && factor <= 1000.0) {
@@ -292,7 +320,17 @@ impl Layers {
         for node in rules.chain(&self.above) {
             tree.overlay(node.clone());
         }
+        tree.take("extends");
         tree
+    }
+
+    /// Iterations of the recipe with these rules, whatever people set.
+    fn recipe_iterations(&self, rules: &[&Rule]) -> Result<u32, ConfigError> {
+        let mut tree = self.below.clone();
+        rules.iter().for_each(|rule| tree.overlay(rule.layer.clone()));
+        tree.take("extends");
+        let profile: Profile = read(&tree)?;
+        Ok(profile.schedule.iterations)
     }
 }
 

@@ -23,6 +23,7 @@ mod profile;
 mod read;
 mod rules;
 mod schema;
+mod short_run;
 mod sugar;
 #[cfg(test)]
 mod tests;
@@ -39,7 +40,7 @@ pub use error::{At, ConfigError};
 pub use hold_out::HoldOut;
 pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, budgets_of, extended_profile, resolve,
-    resolve_for, rules_of, to_yaml,
+    resolve_for, rules_of, short_run, to_yaml,
 };
 pub use lpips_choice::LpipsChoice;
 pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshMethod, MeshSpace, MeshTexture, TextureKind};
@@ -51,6 +52,7 @@ pub use profile::{
     Train, Undistort,
 };
 pub use schema::schema_json;
+pub use short_run::ShortRun;
 pub use sugar::{Sugar, SugarRegularizer, SugarStage};
 
 pub use crate::gaussians::layout::Storage;

@@ -88,6 +88,9 @@ const CARDS: &[Card] = &[
 ];
 
 impl Card {
+    /// The card that the model of rates was made from.
+    pub(super) const REFERENCE: Self = card("H200", 4800.0, 66.9);
+
     /// The card of a device with this name; none of those that are not known, such as cards of laptops, which bear the names
     /// of faster ones.
     #[must_use]

@@ -21,6 +21,7 @@ mod kernel_timing;
 mod lenses;
 mod look;
 pub(crate) mod losses;
+mod measured_card;
 mod measures;
 mod model;
 mod neighbor_views;

@@ -57,6 +57,13 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// Minutes of so many steps, all of them at the least and at the most Gaussians.
+    #[must_use]
+    pub fn minutes(&self, iterations: u32) -> [f64; 2] {
+        let of = |rate: Option<&Rate>| rate.map_or(0.0, |rate| f64::from(iterations) / rate.it_per_s.max(1e-9) / 60.0);
+        [of(self.rates.first()), of(self.rates.last())]
+    }
+
     /// For a run of `capacities` in a scene that asks for `demand`; colours out of view wait for their steps, but not in
     /// `compact`.
     #[must_use]
@@ -97,6 +104,15 @@ fn load(n: u32, demand: &Demand, capacities: &Capacities) -> Load {
         words: 3.0 * f64::from((capacities.sh_degree + 1) * (capacities.sh_degree + 1)),
         storage: capacities.storage,
     }
+}
+
+/// Milliseconds of the two halves of a step, without its loss and update, for a view with so many Gaussians, visible ones, tile
+/// intersections and pixels, in degree 0 of SH.
+pub(super) fn view_milliseconds(card: &Card, gaussians: f64, visible: f64, intersections: f64, pixels: f64) -> f64 {
+    let [gaussians, visible, intersections, pixels] = [gaussians, visible, intersections, pixels].map(|n| n / 1e6);
+    let bytes = 60.0 * gaussians + visible * (336.0 + 3.0 * 4.0) + 200.0 * visible + 150.0 * intersections;
+    let operations = (0.2 + 0.337 + 0.03) * intersections + (0.09 + 0.285) * pixels;
+    bytes / (REACHED * card.gb_per_s) + operations * MEASURED_TFLOPS / card.tflops
 }
 
 /// Milliseconds of one step.
@@ -176,6 +192,12 @@ mod tests {
             Prediction::new(card, &demand, &capacities).rates
         };
         let exact = rates(slow, Storage::Exact);
+        let whole = Prediction {
+            card: slow,
+            rates: exact.clone(),
+        };
+        let [least, most] = whole.minutes(30_000);
+        assert!((least * 60.0 * exact[0].it_per_s / 30_000.0 - 1.0).abs() < 1e-6 && most > least);
         let counts: Vec<u32> = exact.iter().map(|rate| rate.gaussians).collect();
         assert_eq!(counts, [92_311, 300_000, 1_000_000, 6_000_000]);
         assert!(

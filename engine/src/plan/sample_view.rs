@@ -43,6 +43,14 @@ impl Sample {
         log_scales: [-3.5, -1.2],
         cap_bytes: 32 << 20,
     };
+    /// A small photo's worth: a tenth of a second or less on a CPU driver.
+    pub(super) const MEDIUM: Self = Self {
+        count: 10_000,
+        size_px: [320, 240],
+        tiles_each: 24,
+        log_scales: [-5.5, -3.0],
+        cap_bytes: 64 << 20,
+    };
     /// Enough work to keep a graphics card busy for about a millisecond.
     pub(super) const LARGE: Self = Self {
         count: 50_000,
@@ -141,6 +149,23 @@ impl SampleView {
         let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
         let counters: Counters = bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?);
         Ok(counters.stall().map_or(counters.visible, |_| 0))
+    }
+
+    /// What the last run had to do with: Gaussians, visible ones, tile intersections, pixels.
+    ///
+    /// # Errors
+    /// [`MemoryError`] when the device was lost.
+    pub(super) fn load(&self) -> Result<[f64; 4], MemoryError> {
+        let status = self.tensors.rings.status.slice(0, size_of::<Counters>() as u64);
+        let counters: Counters = bytemuck::pod_read_unaligned(self.gpu.memory().host(&status)?);
+        let [width, height] = self.sample.size_px;
+        Ok([
+            self.sample.count,
+            counters.visible,
+            counters.intersections,
+            width * height,
+        ]
+        .map(f64::from))
     }
 
     /// What the last run left: the image, then the three streams of 2D gradients of the first `visible` records.

@@ -14,6 +14,7 @@ pub mod run_folder;
 pub mod sinks;
 pub(crate) mod telemetry;
 pub(crate) mod ticker;
+pub(crate) mod words;
 
 pub use evaluated_view::{EvaluatedView, PictureKind};
 pub use findings::{MemoryPlace, PressureChange, Response, SpillEvidence, Verdict};

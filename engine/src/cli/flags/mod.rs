@@ -155,7 +155,7 @@ const SETTINGS: &[Flag] = &[
         &["iterations", "max-steps", "total-steps"],
         "schedule.iterations",
         One("N", whole::<u32>),
-        "Stop after N steps; other schedules keep their numbers",
+        "Stop after N steps; a schedule that would hardly begin is scaled",
     ),
     flag(
         &["test-iterations"],

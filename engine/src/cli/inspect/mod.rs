@@ -13,6 +13,7 @@ use super::request::Inspect;
 use super::{Exit, Failure, UsageError};
 use crate::plan::list_devices;
 use crate::record::run_folder::record_path;
+use crate::record::words::count;
 
 /// Prints what `request` names to `out`.
 ///
@@ -65,12 +66,6 @@ trait Description {
 fn pretty(value: &impl serde::Serialize, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value)?;
     writeln!(out)
-}
-
-/// `1 view`, `2 views`.
-pub(super) fn count(n: usize, what: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{s}")
 }
 
 fn mib(bytes: u64) -> String {

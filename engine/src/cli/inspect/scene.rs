@@ -16,6 +16,11 @@ use crate::vk::{Caps, DeviceKind};
 const SHOWN: usize = 5;
 /// Kinds of camera, and sizes, that are shown one by one.
 const GROUPS: usize = 5;
+/// The profile of machines without a card, and the largest photos that they train on in minutes: pixels, and width of those that no
+/// divisor makes as small.
+const CPU: &str = "cpu";
+const CPU_PIXELS: u64 = 80_000;
+const CPU_WIDTH: u64 = 320;
 /// Points of a photo at which its colours are compared with those of others.
 const SEEN_POINTS: u32 = 4096;
 
@@ -30,6 +35,24 @@ impl SceneDescription {
         };
         let scene = SceneIndex::load(path, &options)?;
         Ok(Self(SceneReport::of(&scene).with_photos(&scene)?))
+    }
+
+    /// What to type behind `kiln train`: without a card a recipe and a size that it trains in minutes.
+    fn suggested(&self) -> String {
+        let scene = &self.0;
+        let (root, profile) = (word(Path::new(&scene.root)), &scene.suggested_profile);
+        if profile != CPU {
+            return format!("{root} --profile {profile} -r {}", scene.suggested_resolution);
+        }
+        let largest = scene.cameras.iter().map(|camera| camera.source_px);
+        let largest = largest
+            .max_by_key(|px| px.map(u64::from).iter().product::<u64>())
+            .unwrap_or([1, 1]);
+        let pixels: u64 = largest.map(u64::from).iter().product();
+        let divisor = [1_u64, 2, 4, 8].into_iter().find(|by| pixels / (by * by) <= CPU_PIXELS);
+        // Larger than any divisor makes small: a width.
+        let size = divisor.unwrap_or_else(|| CPU_WIDTH.min(largest[0].into()));
+        format!("{root} --profile {CPU} --recipe demo -r {size} --steps-scaler 0.4")
     }
 
     /// Suggests no profile that a machine with these `devices` refuses or has no room for.
@@ -47,7 +70,7 @@ impl SceneDescription {
         let fits = |gib: u64| most.is_some_and(|bytes| bytes >= gib * GIB);
         let wanted = self.0.suggested_profile.as_str();
         let chosen = match wanted {
-            _ if most.is_none() && !devices.is_empty() => "cpu",
+            _ if most.is_none() && !devices.is_empty() => CPU,
             "24gb" if fits(22) => "24gb",
             "24gb" | "16gb" if fits(14) => "16gb",
             // What a smaller card still has is for `kiln plan` to say.
@@ -96,8 +119,8 @@ impl Description for SceneDescription {
         }
         let rest = cameras.get(GROUPS..).unwrap_or_default();
         if !rest.is_empty() {
-            let cameras = rest.iter().map(|(_, cameras)| cameras).sum();
-            let images = rest.iter().map(|(camera, _)| camera.images).sum();
+            let cameras: usize = rest.iter().map(|(_, cameras)| cameras).sum();
+            let images: usize = rest.iter().map(|(camera, _)| camera.images).sum();
             writeln!(
                 out,
                 "           and {} of {}",
@@ -116,7 +139,7 @@ impl Description for SceneDescription {
         }
         let rest = scene.training_sizes.get(GROUPS..).unwrap_or_default();
         if !rest.is_empty() {
-            let images = rest.iter().map(|size| size.images).sum();
+            let images: usize = rest.iter().map(|size| size.images).sum();
             writeln!(
                 out,
                 "           {} at {}",
@@ -140,13 +163,14 @@ impl Description for SceneDescription {
         if scene.masked_images > 0 {
             writeln!(out, "masks      of {}", count(scene.masked_images, "image"))?;
         }
-        writeln!(
-            out,
-            "suggested  kiln train {} --profile {} -r {}",
-            word(Path::new(&scene.root)),
-            scene.suggested_profile,
-            scene.suggested_resolution
-        )?;
+        writeln!(out, "suggested  kiln train {}", self.suggested())?;
+        if scene.suggested_profile == CPU {
+            writeln!(
+                out,
+                "           minutes on a CPU driver; `kiln plan {}` times it, larger sizes and other recipes take hours",
+                self.suggested()
+            )?;
+        }
         for notice in &scene.notices {
             writeln!(out, "note: {notice}")?;
         }
@@ -228,6 +252,23 @@ mod tests {
             scene.0.suggested_profile = wanted.to_owned();
             assert_eq!(scene.on(&devices).0.suggested_profile, suggested, "{wanted}");
         }
+    }
+
+    #[test]
+    fn without_a_card_what_takes_minutes_is_suggested() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife");
+        let mut scene = SceneDescription::of(&root, &resolve(&Inputs::default()).unwrap()).unwrap();
+        scene.0.suggested_profile = CPU.to_owned();
+        scene.0.root = "photos".to_owned();
+        let mut of = |px: [u32; 2]| {
+            scene.0.cameras[0].source_px = px;
+            scene.suggested()
+        };
+        let with = |size: u32| format!("photos --profile cpu --recipe demo -r {size} --steps-scaler 0.4");
+        assert_eq!(
+            [of([566, 426]), of([1600, 1200]), of([4032, 3024])],
+            [with(2), with(8), with(320)]
+        );
     }
 
     #[test]

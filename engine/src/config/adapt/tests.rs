@@ -328,3 +328,20 @@ fn keys_of_another_strategy_are_told_by_their_new_value_alone() {
         "adapted to 20 photos: strategy.kind adaptive -> mcmc, strategy.densify.growth 0.05 (few photos)"
     );
 }
+
+#[test]
+fn many_settings_are_left_out_of_a_short_line() {
+    let few = "adapted to 9 photos: strategy.densify.until 15000 -> 3000 (few photos)";
+    assert_eq!(Adaptation::brief(few), few);
+    let keys: Vec<String> = (0..20).map(|n| format!("optimizer.lr.key{n} 1 -> 2")).collect();
+    let many = format!(
+        "adapted to 9 photos, 2.0 photos a point: {} (few photos (9))",
+        keys.join(", ")
+    );
+    assert_eq!(
+        Adaptation::brief(&many.replace(" (9)", "")),
+        "adapted to 9 photos, 2.0 photos a point: few photos (settings: `kiln plan`, run.json)"
+    );
+    let other = "x: ".repeat(100);
+    assert_eq!(Adaptation::brief(&other), other);
+}

@@ -279,7 +279,7 @@ impl RunFolder {
         self.list([&beside_model, GIVEN_CAMERAS])
     }
 
-    /// Notes in the index that `iteration` is done and can be gone on from.
+    /// Notes in the index that `iteration` is done.
     ///
     /// # Errors
     /// When `run.json` cannot be written.

@@ -109,7 +109,7 @@ impl Status {
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Iterations {
-    /// Iterations whose result is in the folder: as of the last save, evaluation, checkpoint or end.
+    /// Iterations done: as of the last save, evaluation, checkpoint or end, and of a few seconds ago while the run goes on.
     pub done: u32,
     /// Iterations of the whole run.
     pub total: u32,

@@ -9,8 +9,10 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use super::{HostLoad, Receiver};
+use crate::config::Adaptation;
 use crate::export::ExportError;
 use crate::record::events::{EvalRow, Event, EventRow, MemoryRow, Progress, RunEvent, Stage, Start, TrainRow};
+use crate::record::words::{clock, count};
 
 /// Least time between two redraws on a terminal.
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
@@ -18,6 +20,8 @@ const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const REPEAT_EVERY: Duration = Duration::from_secs(10);
 /// Iterations between two lines about memory. Its GB are GiB, as in the tools whose logs look like this.
 const MEMORY_LINE_EVERY: u32 = 1000;
+/// What the letters of the progress line mean.
+const LEGEND: &str = "L: loss, V: device memory of its cap, R: host memory, C: processors; steps a second, time since the start, ETA: time left";
 /// Cells of the bar.
 const BAR_CELLS: u64 = 20;
 /// To the line's start, without wrapping at the right edge.
@@ -139,12 +143,7 @@ impl Console {
         if let Some(its) = row.its.filter(|its| its.is_finite() && *its > 0.0) {
             let left = f64::from(total.saturating_sub(row.it)) / f64::from(its);
             let eta = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
-            line += &format!(
-                " {}it/s {} ETA {}",
-                rate(its),
-                clock(self.elapsed(now)),
-                hours_minutes(eta)
-            );
+            line += &format!(" {}it/s {} ETA {}", rate(its), clock(self.elapsed(now)), clock(eta));
         } else {
             line += &format!(" {}", clock(self.elapsed(now)));
         }
@@ -160,9 +159,8 @@ impl Console {
             _ => String::new(),
         };
         let text = format!(
-            "evaluated {} {} views at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {} {}",
-            row.n,
-            row.set.name(),
+            "evaluated {} at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {} {}",
+            count(row.n, &format!("{} view", row.set.name())),
             row.it,
             row.psnr_image,
             spread,
@@ -209,7 +207,11 @@ impl Console {
                 self.said_at.insert(kind, now);
             }
         }
-        self.say(&format!("[{}] {}", row.it, row.event));
+        match &row.event {
+            // All of its settings stand in `run.json` and `metrics.jsonl`.
+            Event::Chosen { message } => self.say(&format!("[{}] {}", row.it, Adaptation::brief(message))),
+            event => self.say(&format!("[{}] {event}", row.it)),
+        }
     }
 
     fn is_due(&self, stage: Stage, now: Duration) -> bool {
@@ -252,7 +254,10 @@ impl Console {
 impl Receiver for Console {
     fn take(&mut self, event: &RunEvent, now: Duration) -> Result<(), ExportError> {
         match event {
-            RunEvent::Start(start) => self.start = Some((*start, now)),
+            RunEvent::Start(start) => {
+                self.start = Some((*start, now));
+                self.say(LEGEND);
+            }
             RunEvent::Progress(progress) => self.progress(progress, now),
             RunEvent::Train(row) => self.train(row, now),
             RunEvent::Eval(row) => self.eval(row),
@@ -316,18 +321,6 @@ fn bar(done: u32, total: u32) -> String {
     format!("[{}{}]", "#".repeat(filled), "-".repeat(BAR_CELLS as usize - filled))
 }
 
-/// h:mm:ss
-fn clock(time: Duration) -> String {
-    let s = time.as_secs();
-    format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
-}
-
-/// h:mm, rounded to the nearest minute.
-fn hours_minutes(time: Duration) -> String {
-    let minutes = time.as_secs().saturating_add(30) / 60;
-    format!("{}:{:02}", minutes / 60, minutes % 60)
-}
-
 fn rate(its: f32) -> String {
     if its < 0.1 {
         format!("{its:.3}")
@@ -379,6 +372,7 @@ mod tests {
             capacities,
         };
         console.take(&RunEvent::Start(start), Duration::ZERO).unwrap();
+        assert!(buffer.text().contains(LEGEND));
         let memory = MemoryRow {
             reserved: 1000,
             ..MemoryRow::default()
@@ -416,7 +410,7 @@ mod tests {
         console.take(&RunEvent::Train(row(491)), seconds(571)).unwrap();
         assert_eq!(
             buffer.text(),
-            "train [--------------------] 491/25000 L:0.214 V:100% R:34% C:14% 0.9it/s 0:09:31 ETA 7:58\n"
+            "train [--------------------] 491/25000 L:0.214 V:100% R:34% C:14% 0.9it/s 0:09:31 ETA 7:58:02\n"
         );
     }
 
@@ -450,7 +444,7 @@ mod tests {
         console.take(&RunEvent::Train(row(25_000)), seconds(35)).unwrap();
         let text = buffer.text();
         assert!(
-            text.contains("[####################] 25000/25000") && text.ends_with("ETA 0:00\n"),
+            text.contains("[####################] 25000/25000") && text.ends_with("ETA 0:00:00\n"),
             "{text}"
         );
         assert!(!text.contains('\x1b'));

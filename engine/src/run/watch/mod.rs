@@ -13,6 +13,7 @@ mod live;
 mod memory;
 mod not_finite;
 mod overflow;
+mod progress;
 mod silence;
 mod skipped_updates;
 mod timings;
@@ -142,5 +143,6 @@ pub(super) fn all(
             views,
         )),
         Box::new(live::Live::new(profile)),
+        Box::new(progress::ProgressNotes::default()),
     ]
 }
