@@ -17,6 +17,14 @@ const TOP: [&str; 8] = [
     "live.ply",
 ];
 
+/// What stages of a run leave beside its models.
+const STAGES: [&str; 2] = ["coarse.ply", "bound.ply"];
+/// Folder of a run's mesh, and endings of the files in it.
+const MESH: &str = "mesh";
+const MESH_FILES: [&str; 6] = ["ply", "obj", "mtl", "glb", "png", "json"];
+/// The run of a stage that refines, inside of its run.
+pub(super) const REFINED: &str = "refined";
+
 /// Endings of the models that the page opens.
 const MODELS: [&str; 5] = ["ply", "spz", "sog", "glb", "splat"];
 
@@ -30,7 +38,10 @@ pub(super) const DEPTH: usize = 8;
 pub(super) fn is_shown<S: AsRef<str>>(path: &[S]) -> bool {
     let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
     match path[..] {
-        [name] => TOP.contains(&name),
+        [name] => TOP.contains(&name) || STAGES.contains(&name),
+        [MESH, name] => MESH_FILES.iter().any(|ending| has_extension(name, ending)),
+        // One run may lie in another, and no third in that.
+        [REFINED, ref inside @ ..] => inside.first() != Some(&REFINED) && is_shown(inside),
         ["eval", iteration, "metrics.json"] => is_iteration(iteration),
         ["eval", "gt", set, .., name] => is_set(set) && has_extension(name, "png"),
         ["eval", iteration, kind, set, .., name] => {
@@ -46,10 +57,10 @@ pub(super) fn is_comparison(name: &str) -> bool {
     ["compare", "antialias"].iter().any(|kind| name.starts_with(kind)) && has_extension(name, "json")
 }
 
-/// Whether a folder inside a run may hold files of it.
+/// Whether a folder inside a run may hold files of it; the run inside it has files of its own.
 pub(super) fn may_hold<S: AsRef<str>>(folder: &[S]) -> bool {
     let first = folder.first().map(AsRef::as_ref);
-    matches!(first, None | Some("eval" | "point_cloud")) && folder.len() < DEPTH
+    matches!(first, None | Some("eval" | "point_cloud" | MESH)) && folder.len() < DEPTH
 }
 
 fn is_iteration(name: &str) -> bool {
@@ -155,6 +166,15 @@ mod tests {
             "eval/gt/test/a.png",
             "point_cloud/iteration_30000/point_cloud.ply",
             "point_cloud/iteration_7/point_cloud_raw.ply",
+            "point_cloud/iteration_7/triangles.ply",
+            "coarse.ply",
+            "bound.ply",
+            "mesh/mesh.ply",
+            "mesh/textured.glb",
+            "mesh/report.json",
+            "refined/run.json",
+            "refined/point_cloud/iteration_7/point_cloud.ply",
+            "refined/mesh/mesh.ply",
         ] {
             assert!(shown(path), "{path}");
         }
@@ -178,6 +198,11 @@ mod tests {
             "point_cloud/a.ply",
             "point_cloud/iteration_7/a.ply.tmp",
             "input.ply/x",
+            "other.ply",
+            "mesh/notes.txt",
+            "mesh/deep/mesh.ply",
+            "refined/refined/run.json",
+            "refined/checkpoints/checkpoint_00000010.kiln",
         ] {
             assert!(!shown(path), "{path}");
         }

@@ -1,6 +1,6 @@
 //! The folder with the runs: which there are, and where a file of one lies.
 //!
-//! A run is a folder with a `run.json`; a run inside a run is not looked for. The folder itself may be one run. Beside
+//! A run is a folder with a `run.json`; a run inside a run is not looked for, but for that of a stage that refines. The folder itself may be one run. Beside
 //! runs there may be comparisons of them, one JSON file each. Projects of blocks hold runs, however deep they lie themselves, and
 //! the folder of a merged model stands for a run whose other files are made ([`super::merged`]). So do a folder of Streamed SOG, and
 //! a model's file where that is all that is shown ([`super::models`]).
@@ -134,7 +134,9 @@ impl Root {
             Some(run) => vec![run],
             None => self.found().runs,
         };
-        let mut dated: Vec<(u64, Run)> = runs.into_iter().map(|run| (started(&run.folder), run)).collect();
+        let stages: Vec<Run> = runs.iter().filter_map(refined).collect();
+        let runs = runs.into_iter().chain(stages);
+        let mut dated: Vec<(u64, Run)> = runs.map(|run| (started(&run.folder), run)).collect();
         dated.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.name.cmp(&y.name)));
         dated.into_iter().map(|(_, run)| run).collect()
     }
@@ -401,6 +403,16 @@ fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut 
         }
         name.pop();
     }
+}
+
+/// The run inside a run that its refining stage is.
+fn refined(run: &Run) -> Option<Run> {
+    let folder = run.folder.join(layout::REFINED);
+    let is_folder = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
+    (is_folder && folder.join(RUN_JSON).is_file()).then(|| Run {
+        name: run.name.iter().cloned().chain([layout::REFINED.to_owned()]).collect(),
+        folder,
+    })
 }
 
 /// When a run started, in Unix seconds, or its model was merged; 0 when its `run.json` does not tell.

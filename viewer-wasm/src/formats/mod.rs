@@ -221,7 +221,8 @@ fn ply_kind(held: &[u8]) -> Option<Kind> {
     let faces = header
         .lines()
         .filter_map(|line| line.trim().strip_prefix("element face "));
-    let is_mesh = faces.into_iter().any(|count| count.trim() != "0") && !header.contains("f_dc_0");
+    // Models of triangles have harmonics as splats have, and neither sizes nor rotations.
+    let is_mesh = faces.into_iter().any(|count| count.trim() != "0") && !header.contains("scale_0");
     Some(match is_mesh {
         true => Kind::Whole(Whole::MeshPly),
         false => Kind::Ply(Box::default()),

@@ -36,6 +36,31 @@ pub(crate) struct RunInfo {
     pub(crate) test: Option<[f64; 2]>,
     /// Whether the run wrote the points it began with.
     pub(crate) has_input: bool,
+    /// What its stages made beside the models: files of splats and meshes, relative to the run folder.
+    pub(crate) parts: Vec<String>,
+}
+
+/// Files in a run folder that are no stage's.
+const NO_PARTS: [&str; 2] = ["input.ply", "live.ply"];
+
+/// Whether a file of a run is a model or a mesh that one of its stages made.
+fn is_part(path: &str) -> bool {
+    let made = ["ply", "glb", "obj"]
+        .iter()
+        .any(|ending| path.ends_with(&format!(".{ending}")));
+    made && !NO_PARTS.contains(&path) && !path.starts_with("point_cloud/")
+}
+
+/// What a stage's file is, for people.
+pub(crate) fn part_title(path: &str) -> String {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    match (folder, name) {
+        ("", "coarse.ply") => "coarse splats".to_owned(),
+        ("", "bound.ply") => "splats on the mesh".to_owned(),
+        ("mesh", "mesh.ply") => "mesh".to_owned(),
+        ("mesh", _) => format!("mesh, {name}"),
+        _ => path.to_owned(),
+    }
 }
 
 /// A model file.
@@ -93,6 +118,10 @@ impl RunInfo {
             Some([test.number("psnr_image")?, test.get("worst")?.number("psnr_image")?])
         });
         let text = |key: &str| value.text(key).unwrap_or("-").to_owned();
+        let files = value.items("files").iter().filter_map(|file| match file {
+            Value::Text(file) => Some(file.as_str()),
+            _ => None,
+        });
         Ok(Self {
             name: text("name"),
             scene: value
@@ -107,10 +136,8 @@ impl RunInfo {
             plys: plys.into_iter().map(|(_, ply)| ply).collect(),
             evals,
             test,
-            has_input: value
-                .items("files")
-                .iter()
-                .any(|file| *file == Value::Text("input.ply".to_owned())),
+            has_input: files.clone().any(|file| file == "input.ply"),
+            parts: files.filter(|file| is_part(file)).filter_map(inner_path).collect(),
         })
     }
 
@@ -186,6 +213,16 @@ mod tests {
         assert_eq!(run.plys[0].path, "point_cloud/iteration_40/point_cloud.ply");
         assert!(run.test.is_some_and(|[mean, worst]| mean >= worst && worst > 0.0));
         assert_eq!(run.evals.iter().map(|(it, _)| *it).collect::<Vec<_>>(), [20, 40]);
+    }
+
+    #[test]
+    fn what_stages_made_is_listed() {
+        let files = r#"["coarse.ply","input.ply","live.ply","mesh/mesh.ply","mesh/report.json","mesh/textured.glb","point_cloud/a.ply","../x.ply"]"#;
+        let run = RunInfo::parse(&format!(r#"{{"schema_version":1,"files":{files}}}"#)).unwrap();
+        assert_eq!(run.parts, ["coarse.ply", "mesh/mesh.ply", "mesh/textured.glb"]);
+        let titles: Vec<String> = run.parts.iter().map(|path| part_title(path)).collect();
+        assert_eq!(titles, ["coarse splats", "mesh", "mesh, textured.glb"]);
+        assert!(run.has_input);
     }
 
     #[test]

@@ -161,6 +161,7 @@ impl App {
                 self.switch_run(value.to_owned());
                 self.show_tab(Tab::Splats);
             }
+            "part" => self.pick_part(value),
             "mesh-place" => self.set_mesh(act, value),
             "mesh-remove" => self.drop_mesh(),
             "runs-sort" => self.sort_table(value),

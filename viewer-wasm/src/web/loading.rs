@@ -5,6 +5,7 @@ use web_sys::File;
 
 use super::app::App;
 use super::dom;
+use super::mesh::Place;
 use super::model::GpuModel;
 use super::net::NetError;
 use super::streaming::Streamed;
@@ -127,6 +128,9 @@ impl App {
             Said::Piece(piece) => self.add_piece(&piece),
             Said::End(Ok(mut outcome)) => match (outcome.surface.take(), self.view.source.clone()) {
                 (Some(surface), Some(source)) => {
+                    if let Source::Server { subject, .. } = &source {
+                        self.show_mesh_of_run(subject.clone());
+                    }
                     self.end_reading();
                     spawn_local(async move {
                         let beside = match &source {
@@ -209,6 +213,20 @@ impl App {
         }
     }
 
+    /// A mesh of the run takes the place of its splats, but for one that a stage made, which is compared with them.
+    fn show_mesh_of_run(&mut self, subject: Subject) {
+        let is_part = matches!(subject, Subject::Part(_));
+        self.give_up_model();
+        self.view.subject = subject.clone();
+        self.view.coming = subject;
+        if let Some(renderer) = self.renderer.as_mut().filter(|_| !is_part)
+            && let Some(old) = renderer.model.take()
+        {
+            old.delete(&renderer.gl);
+        }
+        self.subject_changed();
+    }
+
     /// What was read is no model: the one on the screen stays.
     fn end_reading(&mut self) {
         self.view.progress = None;
@@ -229,6 +247,10 @@ impl App {
                     self.frame_model();
                 }
                 self.unsay("model");
+                // A mesh of the run that stands alone would hide them.
+                if matches!(self.view.source, Some(Source::Server { .. })) && self.view.mesh.place == Place::Alone {
+                    self.drop_mesh();
+                }
                 let mut remarks = Vec::new();
                 remarks.extend(outcome.warning);
                 if outcome.skipped > 0 {

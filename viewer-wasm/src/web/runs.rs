@@ -374,6 +374,13 @@ impl App {
         self.show_side();
     }
 
+    /// Reads what a stage of the run made.
+    pub(super) fn pick_part(&mut self, path: &str) {
+        self.view.follow = false;
+        self.show_subject(Subject::Part(path.to_owned()));
+        self.show_side();
+    }
+
     /// The list of runs in the head of the page.
     pub(super) fn show_runs(&mut self) {
         let shown = self.address.runs.first().cloned();

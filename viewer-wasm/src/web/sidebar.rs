@@ -12,6 +12,7 @@ use super::subject::Subject;
 use crate::html::escape;
 use crate::navigate::Mode;
 use crate::order::rising;
+use crate::run::part_title;
 use crate::style::Style;
 
 impl App {
@@ -80,6 +81,16 @@ impl App {
             follow.set_checked(self.follows());
         }
         dom::show("newest", !running && !self.is_newest());
+        let parts = self.runs.first().map_or(&[][..], |run| &run.info.parts);
+        let rows = parts.iter().map(|path| {
+            let on = *subject == Subject::Part(path.clone());
+            let (path, title) = (escape(path), escape(&part_title(path)));
+            format!(
+                "<button type=\"button\" class=\"quiet\" data-act=\"part\" data-value=\"{path}\" aria-pressed=\"{on}\">{title}</button>"
+            )
+        });
+        dom::set_html("parts", &rows.collect::<String>());
+        dom::show("parts", !parts.is_empty());
     }
 
     pub(super) fn show_iteration_label(&self, value: &str) {

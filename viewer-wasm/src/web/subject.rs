@@ -7,6 +7,7 @@ use super::loading::Source;
 use super::runs::read_evaluation;
 use crate::html::{bytes, count};
 use crate::run::evaluation::Evaluation;
+use crate::run::part_title;
 
 /// A model and where it comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) enum Subject {
     Live(u64),
     /// The points that the run began with.
     Input,
+    /// What a stage of the run made, by its path in the run folder.
+    Part(String),
     /// A file of the reader: name and bytes.
     File(String, u64),
 }
@@ -28,7 +31,7 @@ impl Subject {
         match self {
             Self::Saved(iteration) | Self::Live(iteration) => Some(*iteration),
             Self::Input => Some(0),
-            Self::Nothing | Self::File(..) => None,
+            Self::Nothing | Self::Part(_) | Self::File(..) => None,
         }
     }
 
@@ -39,6 +42,7 @@ impl Subject {
             Self::Saved(_) => "saved",
             Self::Live(_) => "live",
             Self::Input => "input",
+            Self::Part(_) => "part",
             Self::File(..) => "file",
         }
     }
@@ -59,7 +63,15 @@ impl App {
         let loaded = model.map_or(0, |model| {
             model.streamed.map_or(model.loaded, |streamed| streamed.finest)
         });
-        let loaded = count(f64::from(loaded));
+        let mesh = self
+            .renderer
+            .as_ref()
+            .and_then(|renderer| renderer.mesh.as_ref())
+            .filter(|_| model.is_none());
+        let loaded = match mesh {
+            Some(mesh) => format!("{} triangles", count(f64::from(mesh.n_triangles))),
+            None => format!("{} splats", count(f64::from(loaded))),
+        };
         let run = self.runs.first();
         match &self.view.subject {
             Subject::Nothing => "nothing yet".to_owned(),
@@ -68,8 +80,8 @@ impl App {
                 let size = ply.map_or(String::new(), |ply| format!(" · {}", bytes(ply.bytes as f64)));
                 // A model that no run trained has a name only.
                 match ply.filter(|_| run.is_some_and(|run| run.info.total == 0)) {
-                    Some(ply) => format!("{} · {loaded} splats{size}", ply.path),
-                    None => format!("iteration {iteration} · {loaded} splats{size}"),
+                    Some(ply) => format!("{} · {loaded}{size}", ply.path),
+                    None => format!("iteration {iteration} · {loaded}{size}"),
                 }
             }
             Subject::Live(iteration) => {
@@ -77,10 +89,11 @@ impl App {
                     .and_then(|run| run.metrics.live)
                     .filter(|live| live.gaussians > live.kept);
                 let of = live.map_or(String::new(), |live| format!(" of {}", count(live.gaussians)));
-                format!("iteration {iteration}, live · {loaded}{of} splats")
+                format!("iteration {iteration}, live · {loaded}{of}")
             }
-            Subject::Input => format!("{loaded} points to begin with"),
-            Subject::File(name, size) => format!("{name} · {loaded} splats · {}", bytes(*size as f64)),
+            Subject::Input => format!("{} to begin with", loaded.replace("splats", "points")),
+            Subject::Part(path) => format!("{} · {loaded}", part_title(path)),
+            Subject::File(name, size) => format!("{name} · {loaded} · {}", bytes(*size as f64)),
         }
     }
 
@@ -147,6 +160,7 @@ impl App {
             },
             Subject::Live(_) => ("live.ply".to_owned(), 0),
             Subject::Input => ("input.ply".to_owned(), 0),
+            Subject::Part(path) => (path.clone(), 0),
             Subject::Nothing | Subject::File(..) => return,
         };
         let url = self.address.request(&format!("{}/{file}", run.path));

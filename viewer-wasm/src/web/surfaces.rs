@@ -8,6 +8,7 @@ use super::dom;
 use super::mesh::{GpuMesh, MeshLook, Place};
 use super::runs::decoded;
 use super::sidebar::button;
+use super::subject::Subject;
 use crate::formats::mesh::pictures;
 use crate::framing::{Sample, Sampler};
 use crate::html::count;
@@ -85,8 +86,8 @@ impl App {
                 if let Some(old) = renderer.mesh.replace(mesh) {
                     old.delete(&renderer.gl);
                 }
-                // Without splats there is nothing that it could be compared with.
-                let alone = renderer.model.is_none();
+                // Without splats there is nothing that it could be compared with; what a run's stage made is first seen by itself.
+                let alone = renderer.model.is_none() || !matches!(self.view.coming, Subject::File(..));
                 self.view.mesh_name = name.to_owned();
                 self.view.mesh = MeshLook {
                     place: if alone { Place::Alone } else { Place::Over },
