@@ -151,7 +151,7 @@ fn a_model_from_elsewhere_is_framed_and_turned() {
 }
 
 /// Colour of the middle of the canvas, as the screen shows it.
-fn middle(page: &Page, folder: &Path) -> [u8; 3] {
+pub(crate) fn middle(page: &Page, folder: &Path) -> [u8; 3] {
     let place = page.eval(
         "(r => [r.left + r.width / 2, r.top + r.height / 2])(document.getElementById('view').getBoundingClientRect())",
     );

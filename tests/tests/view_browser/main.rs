@@ -17,5 +17,6 @@ mod projects;
 mod splats;
 mod stage;
 mod streamed;
+mod triangles;
 mod truth;
 mod work;

@@ -139,6 +139,8 @@ impl App {
     fn scene_label(&self) -> String {
         let renderer = self.renderer.as_ref();
         let mesh = renderer.and_then(|renderer| renderer.mesh.as_ref());
+        // The run's own triangles are the model.
+        let mesh = mesh.filter(|mesh| !mesh.of_run);
         let mesh = mesh.map(|mesh| format!("{} · {} triangles", self.view.mesh_name, count(mesh.n_triangles.into())));
         let model = (self.view.subject != Subject::Nothing).then(|| self.subject_text());
         let run = self

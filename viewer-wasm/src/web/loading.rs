@@ -5,7 +5,6 @@ use web_sys::File;
 
 use super::app::App;
 use super::dom;
-use super::mesh::Place;
 use super::model::GpuModel;
 use super::net::NetError;
 use super::streaming::Streamed;
@@ -41,7 +40,7 @@ impl Source {
         }
     }
 
-    fn subject(&self) -> Subject {
+    pub(super) fn subject(&self) -> Subject {
         match self {
             Self::Server { subject, .. } => subject.clone(),
             Self::Local(file, _) => Subject::File(file.name(), file.size() as u64),
@@ -128,10 +127,10 @@ impl App {
             Said::Piece(piece) => self.add_piece(&piece),
             Said::End(Ok(mut outcome)) => match (outcome.surface.take(), self.view.source.clone()) {
                 (Some(surface), Some(source)) => {
-                    if let Source::Server { subject, .. } = &source {
-                        self.show_mesh_of_run(subject.clone());
+                    // Models of the run are being read until they are on the screen.
+                    if matches!(source, Source::Local(..)) {
+                        self.end_reading();
                     }
-                    self.end_reading();
                     spawn_local(async move {
                         let beside = match &source {
                             Source::Local(_, beside) => beside.as_slice(),
@@ -213,20 +212,6 @@ impl App {
         }
     }
 
-    /// A mesh of the run takes the place of its splats, but for one that a stage made, which is compared with them.
-    fn show_mesh_of_run(&mut self, subject: Subject) {
-        let is_part = matches!(subject, Subject::Part(_));
-        self.give_up_model();
-        self.view.subject = subject.clone();
-        self.view.coming = subject;
-        if let Some(renderer) = self.renderer.as_mut().filter(|_| !is_part)
-            && let Some(old) = renderer.model.take()
-        {
-            old.delete(&renderer.gl);
-        }
-        self.subject_changed();
-    }
-
     /// What was read is no model: the one on the screen stays.
     fn end_reading(&mut self) {
         self.view.progress = None;
@@ -240,6 +225,7 @@ impl App {
         self.view.progress = None;
         match result {
             Ok(outcome) => {
+                self.drop_run_mesh();
                 self.view.loaded_ms = Some(dom::now_ms() - self.view.began_ms);
                 self.view.skipped = outcome.skipped;
                 // One that was framed already may have been left since.
@@ -247,10 +233,6 @@ impl App {
                     self.frame_model();
                 }
                 self.unsay("model");
-                // A mesh of the run that stands alone would hide them.
-                if matches!(self.view.source, Some(Source::Server { .. })) && self.view.mesh.place == Place::Alone {
-                    self.drop_mesh();
-                }
                 let mut remarks = Vec::new();
                 remarks.extend(outcome.warning);
                 if outcome.skipped > 0 {
@@ -278,6 +260,11 @@ impl App {
                 self.say("model", &format!("{name}: {why}."));
             }
         }
+        self.model_ended(is_there);
+    }
+
+    /// A model is on the screen, or does not come.
+    pub(super) fn model_ended(&mut self, is_there: bool) {
         self.show_progress();
         self.subject_changed();
         if self.view.elsewhere.is_some() {

@@ -64,6 +64,8 @@ pub(super) struct GpuMesh {
     buffer: WebGlBuffer,
     picture: Option<WebGlTexture>,
     pub(super) n_triangles: u32,
+    /// The model of the run rather than a file that came beside it.
+    pub(super) of_run: bool,
 }
 
 impl GpuMesh {
@@ -103,6 +105,7 @@ impl GpuMesh {
             buffer,
             picture: picture.map(|image| texture(gl, image)).transpose()?,
             n_triangles: surface.n_triangles(),
+            of_run: false,
         })
     }
 

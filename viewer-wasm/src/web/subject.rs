@@ -63,15 +63,13 @@ impl App {
         let loaded = model.map_or(0, |model| {
             model.streamed.map_or(model.loaded, |streamed| streamed.finest)
         });
-        let mesh = self
-            .renderer
-            .as_ref()
-            .and_then(|renderer| renderer.mesh.as_ref())
-            .filter(|_| model.is_none());
-        let loaded = match mesh {
-            Some(mesh) => format!("{} triangles", count(f64::from(mesh.n_triangles))),
-            None => format!("{} splats", count(f64::from(loaded))),
+        let mesh = self.renderer.as_ref().and_then(|renderer| renderer.mesh.as_ref());
+        // What the run has made, in its own word.
+        let (loaded, word) = match (model, mesh) {
+            (None, Some(mesh)) => (mesh.n_triangles, "triangles"),
+            _ => (loaded, "splats"),
         };
+        let loaded = count(f64::from(loaded));
         let run = self.runs.first();
         match &self.view.subject {
             Subject::Nothing => "nothing yet".to_owned(),
@@ -80,8 +78,8 @@ impl App {
                 let size = ply.map_or(String::new(), |ply| format!(" · {}", bytes(ply.bytes as f64)));
                 // A model that no run trained has a name only.
                 match ply.filter(|_| run.is_some_and(|run| run.info.total == 0)) {
-                    Some(ply) => format!("{} · {loaded}{size}", ply.path),
-                    None => format!("iteration {iteration} · {loaded}{size}"),
+                    Some(ply) => format!("{} · {loaded} {word}{size}", ply.path),
+                    None => format!("iteration {iteration} · {loaded} {word}{size}"),
                 }
             }
             Subject::Live(iteration) => {
@@ -89,11 +87,11 @@ impl App {
                     .and_then(|run| run.metrics.live)
                     .filter(|live| live.gaussians > live.kept);
                 let of = live.map_or(String::new(), |live| format!(" of {}", count(live.gaussians)));
-                format!("iteration {iteration}, live · {loaded}{of}")
+                format!("iteration {iteration}, live · {loaded}{of} {word}")
             }
-            Subject::Input => format!("{} to begin with", loaded.replace("splats", "points")),
-            Subject::Part(path) => format!("{} · {loaded}", part_title(path)),
-            Subject::File(name, size) => format!("{name} · {loaded} · {}", bytes(*size as f64)),
+            Subject::Input => format!("{loaded} points to begin with"),
+            Subject::Part(path) => format!("{} · {loaded} {word}", part_title(path)),
+            Subject::File(name, size) => format!("{name} · {loaded} {word} · {}", bytes(*size as f64)),
         }
     }
 

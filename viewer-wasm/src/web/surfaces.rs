@@ -8,7 +8,6 @@ use super::dom;
 use super::mesh::{GpuMesh, MeshLook, Place};
 use super::runs::decoded;
 use super::sidebar::button;
-use super::subject::Subject;
 use crate::formats::mesh::pictures;
 use crate::framing::{Sample, Sampler};
 use crate::html::count;
@@ -81,19 +80,47 @@ impl App {
         let Some(renderer) = &mut self.renderer else {
             return;
         };
-        match GpuMesh::new(&renderer.gl, surface, image) {
-            Ok(mesh) => {
-                if let Some(old) = renderer.mesh.replace(mesh) {
+        // A model of the run takes the place of the one before; a file of the reader's comes beside it.
+        let of_run = self.view.is_loading();
+        let made = GpuMesh::new(&renderer.gl, surface, image);
+        let is_there = made.is_ok();
+        match made {
+            Ok(mut mesh) => {
+                mesh.of_run = of_run;
+                if of_run {
+                    let models = [renderer.model.take(), self.view.incoming.take()];
+                    for model in models.into_iter().flatten() {
+                        model.delete(&renderer.gl);
+                    }
+                    self.view.shown = 0;
+                    if let Some(worker) = &self.view.worker {
+                        worker.keep(&[self.view.kept.number]);
+                    }
+                    self.view.subject = self.view.coming.clone();
+                    self.view.loaded_ms = Some(dom::now_ms() - self.view.began_ms);
+                    self.view.skipped = 0;
+                }
+                let old = renderer.mesh.replace(mesh);
+                if let Some(old) = &old {
                     old.delete(&renderer.gl);
                 }
-                // Without splats there is nothing that it could be compared with; what a run's stage made is first seen by itself.
-                let alone = renderer.model.is_none() || !matches!(self.view.coming, Subject::File(..));
-                self.view.mesh_name = name.to_owned();
-                self.view.mesh = MeshLook {
-                    place: if alone { Place::Alone } else { Place::Over },
-                    shaded: !surface.has_colors && image.is_none(),
-                    ..MeshLook::default()
-                };
+                let was_of_run = old.is_some_and(|old| old.of_run);
+                let goes_on = of_run && was_of_run;
+                if let (true, false, Some(source)) = (was_of_run, of_run, &self.view.source) {
+                    self.view.subject = source.subject();
+                    self.view.coming = self.view.subject.clone();
+                }
+                // Without splats there is nothing that it could be compared with.
+                let alone = renderer.model.is_none() && !of_run;
+                // The name alone: the folders have no room.
+                self.view.mesh_name = name.rsplit('/').next().unwrap_or(name).to_owned();
+                if !goes_on {
+                    self.view.mesh = MeshLook {
+                        place: if alone { Place::Alone } else { Place::Over },
+                        shaded: !surface.has_colors && image.is_none(),
+                        ..MeshLook::default()
+                    };
+                }
                 let mut sampler = Sampler::new(surface.n_triangles() * 3);
                 let corners = surface.positions.as_chunks::<3>().0.iter().copied();
                 self.view.sample = Sample::default();
@@ -104,11 +131,27 @@ impl App {
                     self.say("model", &format!("{name}: {remark}."));
                 }
             }
-            Err(why) => self.say("model", &format!("{name}: {why}.")),
+            Err(why) => {
+                self.view.coming = self.view.subject.clone();
+                self.say("model", &format!("{name}: {why}."));
+            }
         }
         self.view.dirty = true;
-        self.show_progress();
-        self.show_side();
+        if of_run {
+            self.view.progress = None;
+            self.model_ended(is_there);
+        } else {
+            self.show_progress();
+            self.show_side();
+        }
+    }
+
+    /// Takes the triangles of the run off the screen, where a model of splats came instead.
+    pub(super) fn drop_run_mesh(&mut self) {
+        let mesh = self.renderer.as_ref().and_then(|renderer| renderer.mesh.as_ref());
+        if mesh.is_some_and(|mesh| mesh.of_run) {
+            self.drop_mesh();
+        }
     }
 
     /// Takes the mesh off the screen.
