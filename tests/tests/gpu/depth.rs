@@ -31,6 +31,7 @@ fn a_wall_has_its_depth_in_every_frame_of_a_path() {
         render_mode: Some(RenderMode::Mip),
         kernel_size: Some(0.1),
         iteration: None,
+        origin: None,
     };
     write_ply(&ply, &wall(), PlyFlavor::Fused, comments).unwrap();
     let path = scratch.join("path.json");

@@ -118,6 +118,7 @@ fn light_before_the_nearest_point_is_fog() {
         render_mode: Some(RenderMode::Mip),
         kernel_size: Some(0.1),
         iteration: None,
+        origin: None,
     };
     let [with, without] = [("with", true), ("without", false)].map(|(name, points)| {
         scene(&scratch.join(name), points);

@@ -47,6 +47,7 @@ pub(crate) fn written(path: &Path, model: &Gaussians) {
         render_mode: Some(RenderMode::Mip),
         kernel_size: Some(0.1),
         iteration: None,
+        origin: None,
     };
     write_ply(path, model, PlyFlavor::Fused, comments).unwrap();
 }

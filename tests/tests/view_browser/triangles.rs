@@ -29,13 +29,13 @@ fn model() -> Vec<u8> {
     }
     out.extend(b"element face 2\nproperty list uchar int vertex_indices\nend_header\n");
     for [x, y] in [[-50.0_f32, -50.0], [50.0, -50.0], [50.0, 50.0], [-50.0, 50.0]] {
-        [x, y, 0.0].map(|value: f32| out.extend(value.to_le_bytes()));
+        out.extend([x, y, 0.0].map(f32::to_le_bytes).as_flattened());
         out.extend([0, 0, 255]);
-        [-1.77_f32, -1.77, 1.77, 9.0].map(|value| out.extend(value.to_le_bytes()));
+        out.extend([-1.77_f32, -1.77, 1.77, 9.0].map(f32::to_le_bytes).as_flattened());
     }
     for corners in [[0_i32, 1, 2], [0, 2, 3]] {
         out.push(3);
-        corners.map(|corner| out.extend(corner.to_le_bytes()));
+        out.extend(corners.map(i32::to_le_bytes).as_flattened());
     }
     out
 }
