@@ -10,6 +10,7 @@ use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
 use kiln::plan::OpenDevice;
 use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable};
+use kiln::record::run_folder::MadeBy;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError, RunRequest, run};
 use kiln::step::check_guard_bands;
@@ -261,6 +262,7 @@ fn a_message_of_the_layer_fails_the_run() {
         scene: runs::scene(),
         loaded: None,
         chosen: Vec::new(),
+        made_by: MadeBy::default(),
         overwrite: false,
         resume: None,
         terminal: None,

@@ -28,6 +28,7 @@ mod mesh;
 #[cfg(test)]
 mod messages;
 mod named;
+mod no_surface;
 mod outline;
 mod parse;
 mod plan;

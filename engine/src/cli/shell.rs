@@ -5,13 +5,17 @@ use std::path::Path;
 /// The path as one word of a shell: quoted where it holds anything but letters, digits and a few marks.
 pub(super) fn word(path: &Path) -> String {
     let text = path.display().to_string();
+    match text.starts_with('-') {
+        true => argument_word(&format!("./{text}")),
+        false => argument_word(&text),
+    }
+}
+
+/// An argument as one word of a shell.
+pub(super) fn argument_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '=' | ':' | '@' | '+' | ',' | '%');
-    let text = match text.starts_with('-') {
-        true => format!("./{text}"),
-        false => text,
-    };
     if !text.is_empty() && text.chars().all(plain) {
-        return text;
+        return text.to_owned();
     }
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::mesh::{Telling, made_of, tell_made};
+use super::no_surface::NoSurfaceOfCoarse;
 use super::train::MeshEvents;
 use super::{Exit, Failure};
 use crate::config::{Inputs, Profile, SugarStage, resolve};
@@ -19,8 +20,8 @@ use crate::mesh::{StageRow, Up};
 use crate::plan::{Faults, open_device};
 use crate::plugins::Init;
 use crate::record::run_folder::{
-    BOUND_MESH, BOUND_PLY, COARSE_PLY, Existing, NewRun, PlyKind, REFINED, RunFolder, RunRecord, RunScene, StageRecord,
-    Status, config_path, record_path,
+    BOUND_MESH, BOUND_PLY, COARSE_PLY, Existing, MadeBy, NewRun, PlyKind, REFINED, RunFolder, RunRecord, RunScene,
+    StageRecord, Status, config_path, record_path,
 };
 use crate::record::sinks::{Stamp, Terminal};
 use crate::run::interrupt::Interrupt;
@@ -44,6 +45,8 @@ pub(super) struct Chain {
     pub(super) root: PathBuf,
     /// What is made to go wrong.
     pub(super) faults: Faults,
+    /// The command and the names of its settings.
+    pub(super) made_by: MadeBy,
     /// Events as JSON lines on standard output.
     pub(super) json: bool,
     /// Nothing is told on standard error.
@@ -63,6 +66,7 @@ impl Chain {
         (profile, faults): (&Profile, &Faults),
         (scene, index): (&Path, &SceneIndex),
         root: PathBuf,
+        made_by: &MadeBy,
         (json, quiet): (bool, bool),
     ) -> Self {
         Self {
@@ -71,6 +75,7 @@ impl Chain {
             of: RunScene::of(index),
             root: std::path::absolute(&root).unwrap_or(root),
             faults: faults.clone(),
+            made_by: made_by.clone(),
             json,
             quiet,
         }
@@ -178,6 +183,7 @@ impl Chain {
             scene: self.of.clone(),
             iterations: 0,
             started_unix_s: Stamp::now().unix.as_secs(),
+            made_by: self.made_by.clone().with(&self.profile),
         };
         let mut folder = RunFolder::create(&self.root, existing, run).map_err(boxed)?;
         folder.write_config(&self.profile).map_err(boxed)?;
@@ -232,8 +238,22 @@ impl Chain {
         };
         let of = made_by(&[file_digest_of(&model(&target)?)?], &profile)?;
         self.stage(folder, SugarStage::Extract, (of, true), |_| {
-            self.mesh(&profile, &target, (&self.root, MESH), interrupt)
+            let made = self.mesh(&profile, &target, (&self.root, MESH), interrupt);
+            made.map_err(|error| self.of_coarse(error))
         })
+    }
+
+    /// An error of making a mesh, with what the coarse stage left where that is why.
+    fn of_coarse(&self, error: Box<dyn Failure>) -> Box<dyn Failure> {
+        if error.exit() != Exit::Data || !self.profile.has_stage(SugarStage::Coarse) {
+            return error;
+        }
+        let record = RunRecord::read(&record_path(&self.root)).ok();
+        let last = record.and_then(|record| record.plys.last().map(|ply| ply.gaussians));
+        match last {
+            Some(gaussians) => boxed(NoSurfaceOfCoarse { error, gaussians }),
+            None => error,
+        }
     }
 
     fn refine(&self, folder: &mut RunFolder, interrupt: &Interrupt) -> Result<bool, Box<dyn Failure>> {
@@ -252,6 +272,7 @@ impl Chain {
                 resume: goes_on.then_some(ResumeFrom::Latest),
                 // Of another mesh, or of none that was noted.
                 overwrite: !goes_on,
+                made_by: self.made_by.clone(),
                 terminal: (!self.quiet).then(Terminal::stderr),
                 json: self.json.then(|| Box::new(io::stdout()) as _),
                 ..RunRequest::new(profile.clone(), open, self.scene.clone())

@@ -21,7 +21,7 @@ use crate::memory::{Budget, Gpu};
 use crate::mesh::{StageRow, Up};
 use crate::plan::{FirstModel, Pinned, open_device, plan_first, with_remedies};
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{Existing, REFINED, RunRecord, RunScene, Which, place, record_path};
+use crate::record::run_folder::{Existing, MadeBy, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
@@ -139,9 +139,12 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         &RunScene::of(&scene).name,
         Which::of(resume.is_some(), overwrite),
     );
+    let command = std::env::args_os().skip(1);
+    let command = command.map(|word| word.to_string_lossy().into_owned()).collect();
+    let made_by = MadeBy::new(command, &inputs).map_err(boxed)?;
     let chain = profile
         .has_stage(SugarStage::Extract)
-        .then(|| Chain::new((&profile, &faults), (&path, &scene), root, (json, quiet)));
+        .then(|| Chain::new((&profile, &faults), (&path, &scene), root, &made_by, (json, quiet)));
     if mesh || chain.is_some() {
         // A mesh that cannot fit is known before hours of training.
         let budget = device_budget(&open, &profile);
@@ -195,6 +198,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         scene: path,
         loaded: Some((scene, opened)),
         chosen: adapted,
+        made_by,
         resume: resume.map(|r| match r {
             Resume::Latest => ResumeFrom::Latest,
             Resume::From(path) => ResumeFrom::File(path),

@@ -375,6 +375,43 @@ fn layers(inputs: &Inputs) -> Result<Layers, ConfigError> {
     })
 }
 
+/// Names of the layers below what people set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayerNames {
+    /// The recipe: a shipped name or a path; none where a file has all settings itself.
+    pub recipe: Option<String>,
+    /// The profile: a shipped name or a path; none without one.
+    pub profile: Option<String>,
+}
+
+/// Names of the recipe and the profile of these layers.
+///
+/// # Errors
+/// When the configuration file cannot be read.
+pub fn layer_names(inputs: &Inputs) -> Result<LayerNames, ConfigError> {
+    let file = inputs.file.as_deref().map(read_layer_file).transpose()?;
+    let base = file.as_ref().map(extends).transpose()?.flatten();
+    let below = |folder: &str| {
+        let (base, _) = base.as_ref()?;
+        base.strip_prefix(folder).map(str::to_owned)
+    };
+    let recipe = inputs.recipe.clone().or_else(|| below("recipes/"));
+    let with = |name: &str| {
+        resolve(&Inputs {
+            recipe: Some(name.to_owned()),
+            ..inputs.clone()
+        })
+    };
+    // The settings of a whole run are the same over any recipe.
+    let is_whole = recipe.is_none()
+        && file.is_some()
+        && matches!((with(DEFAULT_RECIPE), with("mcmc")), (Ok(one), Ok(other)) if one == other);
+    Ok(LayerNames {
+        recipe: (!is_whole).then(|| recipe.unwrap_or_else(|| DEFAULT_RECIPE.to_owned())),
+        profile: inputs.profile.clone().or_else(|| below("profiles/")),
+    })
+}
+
 /// A recipe on top of those that it extends, and its rules: a list of its own takes the place of an extended recipe's.
 fn recipe_layer(name: &str) -> Result<(Node, Vec<Rule>), ConfigError> {
     let mut top = named("recipe", name, &RECIPES)?;

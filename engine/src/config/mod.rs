@@ -39,8 +39,8 @@ pub(crate) use error::nearest;
 pub use error::{At, ConfigError};
 pub use hold_out::HoldOut;
 pub use layers::{
-    DEFAULT, DEFAULT_RECIPE, Inputs, Override, PROFILES, RECIPES, Shipped, budgets_of, extended_profile, resolve,
-    resolve_for, rules_of, short_run, to_yaml,
+    DEFAULT, DEFAULT_RECIPE, Inputs, LayerNames, Override, PROFILES, RECIPES, Shipped, budgets_of, extended_profile,
+    layer_names, resolve, resolve_for, rules_of, short_run, to_yaml,
 };
 pub use lpips_choice::LpipsChoice;
 pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshMethod, MeshSpace, MeshTexture, TextureKind};

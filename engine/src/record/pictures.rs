@@ -78,7 +78,7 @@ fn write(job: Job) -> Result<(), ExportError> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::record::run_folder::{Existing, NewRun, RunScene};
+    use crate::record::run_folder::{Existing, MadeBy, NewRun, RunScene};
     use crate::scene::scratch::Scratch;
     use crate::scene::{Photo, Split};
 
@@ -96,6 +96,7 @@ mod tests {
             scene,
             iterations: 1,
             started_unix_s: 0,
+            made_by: MadeBy::default(),
         };
         RunFolder::create(&scratch.path().join("run"), Existing::Refuse, run).unwrap()
     }

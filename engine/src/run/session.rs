@@ -26,7 +26,7 @@ use crate::plan::{CapacitySource, OpenDevice, schedule};
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::events::{Event, EventRow, RunEvent, Start, TrainRow};
 use crate::record::pictures::PictureWriter;
-use crate::record::run_folder::{RunFolder, Status};
+use crate::record::run_folder::{MadeBy, RunFolder, Status};
 use crate::record::sinks::{Sinks, Terminal};
 use crate::scene::{LoadReport, SceneIndex, ViewSampler};
 use crate::train::{StepStatus, Trainer};
@@ -43,6 +43,8 @@ pub struct RunRequest {
     pub loaded: Option<(SceneIndex, Instant)>,
     /// What was chosen in the profile for this scene, a sentence each.
     pub chosen: Vec<String>,
+    /// Command and names of settings, for the run's index; the rest of it comes from `profile`.
+    pub made_by: MadeBy,
     /// Checkpoint file or folder to go on from.
     pub resume: Option<ResumeFrom>,
     /// Deletes a run of the same scene that is in the way.
@@ -63,6 +65,7 @@ impl RunRequest {
             scene,
             loaded: None,
             chosen: Vec::new(),
+            made_by: MadeBy::default(),
             resume: None,
             overwrite: false,
             terminal: None,

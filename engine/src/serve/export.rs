@@ -9,9 +9,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::ServeError;
-use super::root::{EXPORT_RECORD, Root, Run};
+use super::root::{EXPORT_RECORD, RUN_JSON, Root, Run};
 use super::segments::is_plain;
 use super::{assets, projects};
 use crate::export::{ExportError, refuse_link, write_atomic, write_json};
@@ -121,7 +122,13 @@ fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Vec<(String, 
         .collect();
     for run in runs {
         let inside = root.files(run).into_iter();
-        files.extend(inside.map(|(path, place)| (format!("{}/{}", run.path(), path.join("/")), Source::Copy(place))));
+        files.extend(inside.map(|(path, place)| {
+            let source = match path.last().is_some_and(|name| name == RUN_JSON) {
+                true => published(place),
+                false => Source::Copy(place),
+            };
+            (format!("{}/{}", run.path(), path.join("/")), source)
+        }));
         let made = root.made_files(run).into_iter();
         files.extend(made.map(|(name, text)| (format!("{}/{name}", run.path()), Source::Bytes(text.into_bytes()))));
     }
@@ -138,6 +145,26 @@ fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Vec<(String, 
         files.push((name.to_owned(), Source::Bytes(index.to_string().into_bytes())));
     }
     files
+}
+
+/// The index of a run without what names places on this machine: its command, and the folder of its scene.
+fn published(place: PathBuf) -> Source {
+    let text = fs::read_to_string(&place).unwrap_or_default();
+    // What is no index goes as it is.
+    let Ok(mut index) = serde_json::from_str::<Value>(&text) else {
+        return Source::Copy(place);
+    };
+    let made_by = index.get_mut("made_by").and_then(Value::as_object_mut);
+    let command = made_by.and_then(|made| made.remove("command"));
+    let scene = index.get_mut("scene").and_then(Value::as_object_mut);
+    let named = scene.and_then(|scene| {
+        let name = scene.get("name")?.clone();
+        scene.insert("path".to_owned(), name)
+    });
+    match command.or(named) {
+        Some(_) => Source::Bytes(format!("{index:#}\n").into_bytes()),
+        None => Source::Copy(place),
+    }
 }
 
 fn below(output: &Path, name: &str) -> PathBuf {
@@ -187,6 +214,23 @@ mod tests {
             assert!(matches!(refused, ServeError::NotAnExport { .. }), "{refused}");
         }
         assert_eq!(fs::read_to_string(out.path().join("notes.txt")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn commands_and_folders_of_this_machine_stay_here() {
+        let (runs, out) = (Scratch::new(), Scratch::new());
+        let index = r#"{"scene":{"name":"garden","path":"/home/me/garden"},
+            "made_by":{"command":["train","/home/me/garden"],"recipe":"draft","seed":3}}"#;
+        runs.write("a/run.json", index);
+        export(runs.path(), out.path()).unwrap();
+        let text = fs::read_to_string(out.path().join("runs/a/run.json")).unwrap();
+        assert!(!text.contains("home") && !text.contains("command"), "{text}");
+        let index: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(index["scene"]["path"], "garden");
+        assert_eq!(
+            (&index["made_by"]["recipe"], &index["made_by"]["seed"]),
+            (&"draft".into(), &3.into())
+        );
     }
 
     #[cfg(unix)]

@@ -34,7 +34,7 @@ const RUN_JSON_BYTES: u64 = 4 << 20;
 pub(super) const EXPORT_RECORD: &str = "kiln-export.json";
 
 /// The file that makes a folder a run.
-const RUN_JSON: &str = "run.json";
+pub(super) const RUN_JSON: &str = "run.json";
 
 /// The folder whose runs are shown.
 #[derive(Clone, Debug)]

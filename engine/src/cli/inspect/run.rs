@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::eval::{plain, print_low_views};
+use super::super::shell::argument_word;
 use super::{Description, count, mib, pretty};
 use crate::config::{Inputs, Profile, resolve};
 use crate::eval::{EvalFile, NamedView};
@@ -126,6 +127,15 @@ fn recipe(profile: &Profile) -> String {
     )
 }
 
+/// A command as a shell takes it.
+fn command_line(arguments: &[String]) -> String {
+    let words = arguments.iter().map(|argument| argument_word(argument));
+    std::iter::once("kiln".to_owned())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// Names in a folder, sorted; none when it is not there.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -170,13 +180,19 @@ impl Description for RunDescription {
             count(run.scene.train_views as usize, "view"),
             count(run.scene.test_views as usize, "view")
         )?;
+        let made = run.made_by.as_ref();
+        let command = made.filter(|made| !made.command.is_empty());
         for (head, line) in [
-            ("recipe", &self.recipe),
+            ("command", &command.map(|made| command_line(&made.command))),
+            ("recipe", &made.and_then(|made| made.recipe.clone())),
+            ("profile", &made.and_then(|made| made.profile.clone())),
+            ("settings", &self.recipe),
             ("device", &self.device),
+            ("version", &made.map(|made| made.version.clone())),
             ("commit", &self.commit),
         ] {
             if let Some(line) = line {
-                writeln!(out, "{head:<11}{line}")?;
+                writeln!(out, "{head:<11}{}", plain(line))?;
             }
         }
         for (head, list) in [("models", run.plys.len()), ("results", run.evals.len())] {
@@ -282,7 +298,10 @@ mod tests {
             "run        golden in ",
             "status     done, 40 of 40 iterations\n",
             "scene      two-views (scenes/two-views): 1 view train, 1 view test\n",
-            "recipe     adaptive",
+            "command    kiln train scenes/two-views --recipe demo --profile cpu\n",
+            "recipe     demo\nprofile    cpu\n",
+            "settings   adaptive",
+            "version    ",
             "device     example device, example driver 1.0\n",
             "  point_cloud/iteration_40/point_cloud.ply",
             "  iteration        set      views psnr_image     median      worst       ssim      lpips\n",

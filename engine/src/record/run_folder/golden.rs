@@ -209,19 +209,25 @@ fn make(scratch: &Scratch, root: &Path) {
         path: "scenes/two-views".to_owned(),
         ..RunScene::of(&scene)
     };
-    let run = NewRun {
-        name: "golden".to_owned(),
-        scene: described,
-        iterations: 40,
-        started_unix_s: 1_750_000_000,
-    };
-    let mut folder = RunFolder::create(root, Existing::Refuse, run).unwrap();
     let inputs = Inputs {
         profile: Some("cpu".to_owned()),
         recipe: Some("demo".to_owned()),
         ..Inputs::default()
     };
     let profile = resolve(&inputs).unwrap();
+    let command = "train scenes/two-views --recipe demo --profile cpu".split(' ');
+    let made_by = MadeBy::new(command.map(str::to_owned).collect(), &inputs).unwrap();
+    let run = NewRun {
+        name: "golden".to_owned(),
+        scene: described,
+        iterations: 40,
+        started_unix_s: 1_750_000_000,
+        made_by: MadeBy {
+            version: "0.1.0".to_owned(),
+            ..made_by.with(&profile)
+        },
+    };
+    let mut folder = RunFolder::create(root, Existing::Refuse, run).unwrap();
     folder.write_setup(&profile, &environment()).unwrap();
     let points = [-0.5_f32, 0.0, 0.5].map(|x| Point {
         position: [x, 0.0, 0.0],

@@ -15,6 +15,7 @@ mod environment;
 mod error;
 #[cfg(test)]
 mod golden;
+mod made_by;
 mod paths;
 mod place;
 mod presence;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
+pub use made_by::MadeBy;
 pub use paths::{
     BOUND_MESH, BOUND_PLY, COARSE_PLY, REFINED, REPORT_FILE, cameras_paths, checkpoints_path, config_path,
     environment_path, eval_path, memory_path, models_path, record_path,
@@ -74,6 +76,8 @@ pub struct NewRun {
     pub iterations: u32,
     /// The time, seconds since 1970 UTC; a resumed run keeps its first.
     pub started_unix_s: u64,
+    /// What makes it; a resumed run keeps its first.
+    pub made_by: MadeBy,
 }
 
 /// A run folder that this process writes to. Dropped without [`RunFolder::finish`], the run counts as failed.
@@ -120,6 +124,7 @@ impl RunFolder {
             }
             (Some(old), Existing::Resume) => RunRecord {
                 started_unix_s: old.started_unix_s,
+                made_by: old.made_by.clone(),
                 plys: old.plys.clone(),
                 evals: old.evals.clone(),
                 files: old.files.clone(),
@@ -478,6 +483,7 @@ fn fresh(run: NewRun) -> RunRecord {
         status: Status::Running,
         message: None,
         started_unix_s: run.started_unix_s,
+        made_by: Some(run.made_by),
         iterations: Iterations {
             done: 0,
             total: run.iterations,

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RunFolderError;
+use super::{MadeBy, RunFolderError};
 use crate::config::SugarStage;
 use crate::eval::{Means, SetReport, Spread};
 use crate::export::file_digest;
@@ -31,6 +31,9 @@ pub struct RunRecord {
     pub message: Option<String>,
     /// When it started, seconds since 1970 UTC.
     pub started_unix_s: u64,
+    /// What made it; absent in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
     /// How far it is.
     pub iterations: Iterations,
     /// Models written, by iteration.

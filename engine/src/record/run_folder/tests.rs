@@ -16,12 +16,20 @@ fn scene(name: &str, fingerprint: &str) -> RunScene {
     }
 }
 
+fn made_by(word: &str) -> MadeBy {
+    MadeBy {
+        command: vec![word.to_owned()],
+        ..MadeBy::default()
+    }
+}
+
 fn run() -> NewRun {
     NewRun {
         name: "first".to_owned(),
         scene: scene("garden", "00aa"),
         iterations: 30,
         started_unix_s: 5,
+        made_by: made_by("train"),
     }
 }
 
@@ -145,6 +153,7 @@ fn resuming_keeps_what_was_and_rewinds() {
     let longer = NewRun {
         iterations: 60,
         started_unix_s: 99,
+        made_by: made_by("resumed"),
         ..run()
     };
     let mut folder = RunFolder::create(root, Existing::Resume, longer).unwrap();
@@ -154,6 +163,7 @@ fn resuming_keeps_what_was_and_rewinds() {
         (2, 5, Status::Running)
     );
     assert_eq!(record.iterations, Iterations { done: 20, total: 60 });
+    assert_eq!(record.made_by, Some(made_by("train")), "a resumed run keeps its first");
     folder.rewind(15).unwrap();
     assert_eq!(folder.record().evals.len(), 1);
     assert_eq!(folder.record().files, ["point_cloud/iteration_10/point_cloud.spz"]);

@@ -37,6 +37,7 @@ impl Session {
             scene: path,
             loaded,
             mut chosen,
+            made_by,
             resume,
             overwrite,
             terminal,
@@ -112,6 +113,7 @@ impl Session {
             scene: RunScene::of(&scene),
             iterations: profile.schedule.iterations,
             started_unix_s: stamp.unix.as_secs(),
+            made_by: made_by.with(&profile),
         };
         let mut folder = RunFolder::create(&root, existing, run)?;
         *begun = Some(Begun {

@@ -5,6 +5,7 @@
 //! file here and a line in [`all`].
 
 mod capacity;
+mod collapse;
 mod device;
 mod growth;
 mod guard;
@@ -131,6 +132,7 @@ pub(super) fn all(
         )),
         Box::new(skipped_updates::SkippedUpdates::default()),
         Box::new(overflow::Overflow),
+        Box::new(collapse::Collapse::default()),
         Box::new(not_finite::NotFinite::new(views)),
         Box::new(timings::TimingsFile::default()),
         Box::new(guard),

@@ -321,6 +321,8 @@ impl Receiver for Tensorboard {
             RunEvent::Train(row) => self.train(row, now),
             RunEvent::Eval(row) => self.eval(row, now),
             RunEvent::Event(row) => match row.event {
+                // A run that begins anew in its folder starts from 0, as a new one does: only this event sets it apart.
+                Event::Resume { .. } if row.it == 0 => self.put(Some(Record::restart(self.wall_s(now), 1))),
                 Event::Save { .. } | Event::EarlyStop { .. } => self.flush_later(row.it),
                 _ => Ok(()),
             },

@@ -348,6 +348,32 @@ fn a_resumed_run_voids_what_follows() {
 }
 
 #[test]
+fn a_run_that_begins_anew_voids_all_before() {
+    let mut rig = Rig::new(0);
+    rig.tell(RunEvent::Event(EventRow {
+        it: 0,
+        event: Event::Resume {
+            checkpoint: "the start".to_owned(),
+        },
+    }));
+    let restarts = |rig: &mut Rig| {
+        let events = rig.events();
+        let steps = events.iter().filter(|event| event.what == What::Restart);
+        steps.map(|event| event.step).collect::<Vec<_>>()
+    };
+    assert_eq!(restarts(&mut rig), [1]);
+    let mut resumed = Rig::new(400);
+    resumed.tell(RunEvent::Event(EventRow {
+        it: 400,
+        event: Event::Resume {
+            checkpoint: "c".to_owned(),
+        },
+    }));
+    assert_eq!(restarts(&mut resumed), [401], "once");
+    assert!(restarts(&mut Rig::new(0)).is_empty(), "a new run has nothing to void");
+}
+
+#[test]
 fn a_file_that_cannot_be_made_or_written_is_named() {
     let folder = Scratch::new();
     let options = TensorboardOptions::default();
