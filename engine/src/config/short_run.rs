@@ -11,8 +11,8 @@ use super::rules::scale_steps;
 /// The key that makes a run short, and the flag by which it does; `--set` takes it as it is.
 const ITERATIONS: &str = "schedule.iterations";
 const AS_IT_IS: &str = "--set";
-/// Runs of fewer steps try the machinery and learn nothing.
-const LEAST: u32 = 100;
+/// Runs of fewer steps try the machinery: no densification would have time to show in their pictures.
+const LEAST: u32 = 250;
 /// A run is short that has less than this share of the recipe's densifications, one in so many.
 const SHARE: u32 = 10;
 /// Sections and keys with step numbers.
@@ -190,7 +190,6 @@ mod tests {
         for (recipe, iterations, factor) in [
             ("default", "300", 0.01),
             ("mip", "1500", 0.05),
-            ("demo", "150", 0.1),
             ("sugar", "300", 0.02),
             ("meshsplatting", "600", 0.02),
             ("mcmc", "500", 500.0 / 30_000.0),
@@ -226,10 +225,10 @@ mod tests {
     #[test]
     fn long_runs_trials_and_explicit_schedules_are_left_alone() {
         let untouched = |asked: &Inputs| events(&resolve(asked).unwrap()) == Some([500, 15_000, 100]);
-        for iterations in ["7000", "2000", "30000", "40000", "99", "2"] {
+        for iterations in ["7000", "2000", "30000", "40000", "249", "2"] {
             assert!(untouched(&short("default", iterations)), "{iterations}");
         }
-        assert!(!untouched(&short("default", "1900")) && !untouched(&short("default", "100")));
+        assert!(!untouched(&short("default", "1900")) && !untouched(&short("default", "250")));
         let by_set = inputs("default", &[("--set", ITERATIONS, "300")]);
         let other = |key, value| inputs("default", &[("--iterations", ITERATIONS, "300"), ("--set", key, value)]);
         let sh = other("schedule.sh_every", "50");
