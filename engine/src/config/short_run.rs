@@ -68,7 +68,7 @@ impl ShortRun {
         }
         let holds_steps = |set: &Override| {
             let is_below = |section: &&str| set.key == **section || set.key.starts_with(&format!("{section}."));
-            WITH_STEPS.iter().any(|section| is_below(section)) && !of_the_run(&set.key)
+            WITH_STEPS.iter().any(is_below) && !of_the_run(&set.key)
         };
         let by_hand = asked.flag == AS_IT_IS || inputs.overrides.iter().any(holds_steps);
         Some(Self {
