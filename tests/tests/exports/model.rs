@@ -9,6 +9,7 @@ pub(crate) const MIP: PlyComments = PlyComments {
     render_mode: Some(RenderMode::Mip),
     kernel_size: Some(0.1),
     iteration: Some(30_000),
+    origin: None,
 };
 
 /// A Gaussian with the 3D filter folded in, in the axes of PLY files.
