@@ -1,7 +1,7 @@
 //! Triangles and vertices that say nothing, or too much, go.
 
-use crate::Mesh;
 use crate::edges::{Edges, is_degenerate};
+use crate::{Mesh, orient, weld};
 
 /// Triangles dropped by [`faces`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +96,28 @@ pub fn crowded_edges(mesh: Mesh) -> (Mesh, usize) {
     (mesh.keep_triangles(|triangle| !drop[triangle]), dropped)
 }
 
+/// Merges vertices at equal places, as moved vertices may be, then drops faces of [`faces`], those of [`crowded_edges`] and vertices
+/// of none, and makes windings agree; gives the number of triangles dropped.
+///
+/// Each patch keeps the side that most of its triangles had. A patch with one side, as a Moebius strip has, keeps edges whose
+/// triangles disagree: [`crate::topology::report`] counts them.
+#[must_use]
+pub fn manifold(mesh: Mesh) -> (Mesh, usize) {
+    let before = mesh.triangles.len();
+    let (mesh, _) = crowded_edges(faces(weld::equal(mesh)).0);
+    let was = mesh.triangles.clone();
+    let (mesh, oriented) = orient::consistent(mesh);
+    // Triangles turned over less those that were not, by patch.
+    let mut votes = vec![0_i64; oriented.patches as usize];
+    for ((old, new), &patch) in was.iter().zip(&mesh.triangles).zip(&oriented.patch_of) {
+        votes[patch as usize] += if old == new { -1 } else { 1 };
+    }
+    let (mesh, _) = orient::turn_patches(mesh, &oriented, |patch| votes[patch as usize] > 0);
+    let (mesh, _) = unreferenced(mesh);
+    let dropped = before - mesh.triangles.len();
+    (mesh, dropped)
+}
+
 /// Drops vertices that no triangle has, and says how many; the others keep their order.
 #[must_use]
 pub fn unreferenced(mut mesh: Mesh) -> (Mesh, usize) {
@@ -164,6 +186,38 @@ mod tests {
             assert_eq!(report(&clean).non_manifold_edges, 0);
             assert_eq!(crowded_edges(clean.clone()), (clean, 0));
         }
+    }
+
+    #[test]
+    fn moved_vertices_leave_a_manifold() {
+        let mut spoiled = 0;
+        for seed in 0..30 {
+            // Places on a coarse grid: many vertices meet, as those do that share their nearest point.
+            let moved = shapes::jittered(&shapes::sphere(16, 1.0), 0.2, seed);
+            let places = moved.positions().iter().map(|p| p.map(|x| (x * 5.0).round() / 5.0));
+            let moved = Mesh::new(places.collect(), moved.triangles().to_vec()).unwrap();
+            let before = report(&faces(weld::equal(moved.clone())).0);
+            spoiled += before.non_manifold_edges + before.flipped_edges;
+            let (mesh, dropped) = manifold(moved.clone());
+            let found = report(&mesh);
+            assert_eq!((found.non_manifold_edges, found.degenerate), (0, 0), "seed {seed}");
+            // Where a patch has one side, how many edges disagree depends on where one starts; whether any does, does not.
+            let one_sided = orient::consistent(mesh.clone()).1.conflicts > 0;
+            assert_eq!(found.flipped_edges > 0, one_sided, "seed {seed}");
+            assert_eq!(mesh.triangles().len() + dropped, moved.triangles().len());
+        }
+        assert!(spoiled > 0);
+    }
+
+    #[test]
+    fn sound_meshes_keep_their_windings() {
+        let sphere = shapes::sphere(8, 1.0);
+        assert_eq!(manifold(sphere.clone()), (sphere.clone(), 0));
+        // The first triangle is the wrong one.
+        let mut triangles = sphere.triangles().to_vec();
+        triangles[0].swap(1, 2);
+        let turned = Mesh::new(sphere.positions().to_vec(), triangles).unwrap();
+        assert_eq!(manifold(turned), (sphere, 0));
     }
 
     #[test]

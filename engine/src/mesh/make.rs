@@ -116,7 +116,8 @@ impl<'a> MeshJob<'a> {
         let (mesh, decimation_error) = decimated(options, &voxels, mesh, &mut log)?;
         let mesh = match &raw.points {
             Some(points) => {
-                let mesh = poisson::projected(&mesh, points, &mut log.part(MeshStage::Project))?;
+                let (mesh, gone) = poisson::projected(&mesh, points, &mut log.part(MeshStage::Project))?;
+                dropped.projected = gone;
                 log.end(MeshStage::Project, Some(&mesh))?;
                 mesh
             }

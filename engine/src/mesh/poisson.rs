@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use kiln_mesh::poisson::{Depth, Options, reconstruct};
-use kiln_mesh::{Mesh, clean, nearest, weld};
+use kiln_mesh::{Mesh, clean, nearest};
 use serde::Serialize;
 
 use super::photos::Photos;
@@ -170,7 +170,8 @@ fn point(camera: &Camera, pixel: usize, [depth, normal @ ..]: [f32; 4]) -> Optio
     Some([[0, 1, 2].map(|i| position[i] + off[i]), to_world(normal)])
 }
 
-/// The mesh with every vertex at the point nearest to it, without the triangles that are nothing to look at then.
+/// The mesh with every vertex at the point nearest to it, without the triangles that [`clean::manifold`] drops then, and
+/// their number.
 ///
 /// # Errors
 /// [`MeshError::Stopped`]; [`MeshError::Poisson`].
@@ -178,7 +179,7 @@ pub(super) fn projected(
     mesh: &Mesh,
     tree: &nearest::Points,
     progress: &mut dyn FnMut(f32) -> ControlFlow<()>,
-) -> Result<Mesh, MeshError> {
+) -> Result<(Mesh, usize), MeshError> {
     let total = mesh.positions().len().max(1);
     let mut positions = Vec::with_capacity(mesh.positions().len());
     for (at, &position) in mesh.positions().iter().enumerate() {
@@ -193,8 +194,8 @@ pub(super) fn projected(
         Some(colors) => moved.with_colors(colors.to_vec()).map_err(MeshError::Poisson)?,
         None => moved,
     };
-    // Vertices that share their nearest point are one.
-    Ok(clean::unreferenced(clean::faces(weld::equal(moved)).0).0)
+    // Vertices that share their nearest point are one, and sheets that meet there may leave more than two triangles at an edge.
+    Ok(clean::manifold(moved))
 }
 
 /// The surface through the points; with a box that of what lies in it and that of what lies around it.

@@ -104,6 +104,8 @@ pub struct Dropped {
     pub pieces: usize,
     /// Holes filled.
     pub holes_filled: usize,
+    /// Triangles that projection folded: with equal vertices, there twice, or beyond two at an edge.
+    pub projected: usize,
     /// Triangles of ragged borders.
     pub peeled: usize,
 }
@@ -121,6 +123,12 @@ pub struct Surface {
     pub open_edges: u64,
     /// Edges with more than two.
     pub non_manifold_edges: u64,
+    /// Edges whose two triangles disagree about which side is out.
+    pub flipped_edges: u64,
+    /// Vertices whose triangles are not one fan.
+    pub non_manifold_vertices: u64,
+    /// Triangles with two equal vertices, which no other count has.
+    pub degenerate: u64,
     /// Vertices - edges + triangles.
     pub euler: i64,
 }
@@ -133,6 +141,9 @@ impl From<Topology> for Surface {
             pieces: t.pieces,
             open_edges: t.open_edges,
             non_manifold_edges: t.non_manifold_edges,
+            flipped_edges: t.flipped_edges,
+            non_manifold_vertices: t.non_manifold_vertices,
+            degenerate: t.degenerate,
             euler: t.euler,
         }
     }
