@@ -405,7 +405,7 @@ fn a_plan_that_does_not_fit_says_what_would() {
         said.contains("the cap is 14848.0 MiB, as `memory.cap_gib` says"),
         "{said}"
     );
-    let (_, rest) = said.split_once("hint: `--max-gaussians ").unwrap();
+    let (_, rest) = said.split_once("`--max-gaussians ").unwrap();
     let fitting = rest.split_once('`').unwrap().0;
     assert!(
         (1_000_000..60_000_000).contains(&fitting.parse::<u32>().unwrap()),

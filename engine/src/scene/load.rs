@@ -25,10 +25,9 @@ use super::formats::transforms::{self, Frames};
 use super::formats::{colmap, multiscale, points_ply, unknown};
 use super::index::SceneIndex;
 use super::options::{AlphaChoice, HoldOut, SceneKind, SceneOptions};
-use super::origin::WidePoint;
 use super::photos::upright::Planner;
 use super::view::{self, Alpha, View};
-use super::{Near, Point, Resolution, SceneError, depths, masks, normals, origin, seen, split};
+use super::{Near, Point, Resolution, SceneError, WidePoint, depths, masks, normals, origin, seen, split};
 
 /// Reads the data set in `root`.
 pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {

@@ -59,7 +59,7 @@ pub use options::{AlphaChoice, HoldOut, MaskChoice, SceneKind, SceneOptions};
 pub use photos::images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_bytes};
 pub use photos::photo::{Photo, PhotoParts, photo_bytes};
 pub use photos::resize::resize_rgb;
-pub use point::Point;
+pub use point::{Point, WidePoint};
 pub use random::SplitMix64;
 pub use report::{CameraReport, SceneReport, SizeReport};
 pub use resolution::Resolution;

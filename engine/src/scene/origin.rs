@@ -9,9 +9,9 @@ use std::path::Path;
 
 use kiln_ply::parse_origin;
 
+use super::SceneError;
 use super::fence::Fence;
 use super::formats::posed::PosedImage;
-use super::{Point, SceneError};
 use crate::math::{Vec3, dot};
 
 /// A file in a scene's folder that says its origin: three numbers. Parts of one scene have it, so that they share one.
@@ -23,26 +23,6 @@ const FAR: f64 = 100.0;
 const MOST_POINTS: usize = 1 << 15;
 /// Longest file that is read, bytes.
 const MOST_BYTES: u64 = 4096;
-
-/// A point before the scene's origin is taken off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WidePoint {
-    /// World-space position.
-    pub position: [f64; 3],
-    /// sRGB colour as stored in the images.
-    pub color: [u8; 3],
-}
-
-impl WidePoint {
-    /// The point relative to `origin`.
-    #[must_use]
-    pub fn from(&self, origin: [f64; 3]) -> Point {
-        Point {
-            position: std::array::from_fn(|axis| (self.position[axis] - origin[axis]) as f32),
-            color: self.color,
-        }
-    }
-}
 
 /// The origin for cameras at `centres` and points at `points`, world units; zero where they lie near enough to zero.
 ///

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::origin::WidePoint;
-use super::{Camera, evenly};
+use super::{Camera, WidePoint, evenly};
 
 /// Most points kept of all photos together: 32 MiB.
 const MOST_POINTS: usize = 1 << 21;

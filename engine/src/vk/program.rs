@@ -319,7 +319,10 @@ impl CompiledProgram {
 
     fn compile_steps(&mut self, memory: &dyn Resolver, program: &Program) -> Result<Vec<Step>, VkError> {
         let raw = self.device.raw();
-        let large = |view: &Span| fill::parts(memory.place(view), self.device.caps());
+        let large = |view: &Span| {
+            let Place { offset, bytes, .. } = memory.place(view);
+            fill::parts(offset, bytes, self.device.caps())
+        };
         let (mut passes, mut bindings) = (0, 0);
         for command in &program.commands {
             let (sets, views) = match command {
@@ -354,7 +357,14 @@ impl CompiledProgram {
                         Step::Fill { buffer, place, value }
                     } else {
                         let pipeline = self.device.pipeline(&fill::SHADER, &[], fill::PUSH_BYTES)?;
-                        let bound = |part: fill::Part| Ok((self.set(&pipeline, &[(buffer, part.place)])?, part));
+                        let bound = |part: fill::Part| {
+                            let place = Place {
+                                offset: part.offset,
+                                bytes: part.bytes,
+                                ..place
+                            };
+                            Ok((self.set(&pipeline, &[(buffer, place)])?, part))
+                        };
                         let parts = parts.into_iter().map(bound).collect::<Result<_, VkError>>()?;
                         Step::LargeFill { pipeline, parts, value }
                     }

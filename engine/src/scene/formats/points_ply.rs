@@ -12,8 +12,7 @@ use std::path::Path;
 use kiln_ply::{Element, Error, Reader, Scalar, origin_of};
 
 use super::posed::fits_f32;
-use crate::scene::origin::WidePoint;
-use crate::scene::{Point, SceneError};
+use crate::scene::{Point, SceneError, WidePoint};
 
 /// Degree-0 spherical harmonic, `1 / (2 sqrt(pi))`.
 const SH_C0: f64 = 0.282_094_791_773_878_14;

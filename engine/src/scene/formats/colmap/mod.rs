@@ -14,9 +14,9 @@ use super::lens::{self, Focal, Lens};
 use super::points_ply::{self, Cloud};
 use super::posed::{PosedImage, fits_f32, listed_name, rotation_of};
 use crate::scene::fence::Fence;
-use crate::scene::origin::{self, WidePoint};
+use crate::scene::origin;
 use crate::scene::seen::{self, PointRecord, Seen};
-use crate::scene::{Point, SceneError};
+use crate::scene::{Point, SceneError, WidePoint};
 
 /// Where models are looked for, as messages say it.
 pub(in crate::scene) const MARKER: &str =
