@@ -5,7 +5,7 @@
 //!
 //! | level | visible records | intersections |
 //! |---|---|---|
-//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20; up to 64 a record until there are 4096 a tile; as many as a 64th of the budget holds |
+//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20; up to 24 a record until there are 1024 a tile |
 //! | down to [`COUNTED_I`] | one a Gaussian | fewer and fewer, down to the counted |
 //! | down to [`COUNTED`] | fewer and fewer, down to the counted | the counted |
 //! | down to [`LEAST`] | the counted | fewer and fewer, down to one a record |
@@ -20,16 +20,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bytes::{BytesPer, Unit};
 use super::demand::Demand;
 use super::{Faults, losses};
 use crate::config::{MostGaussians, Profile};
 use crate::gaussians::bound::CHUNK_UNIT;
 use crate::gaussians::layout::{Storage, chunk_within};
 use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{Budget, PlanLimits};
+use crate::memory::PlanLimits;
 use crate::plugins::{DeferredSh, Optimizer};
-use crate::program::Class;
 use crate::scene::SceneIndex;
 use crate::step::Capacities;
 
@@ -42,14 +40,11 @@ const HEAD_ROOM: f64 = 1.5;
 const GENEROUS_PER_RECORD: u32 = 6;
 /// Least intersections when memory is not short: small models have large splats.
 const GENEROUS_LEAST: u32 = 1 << 20;
-/// Intersections a record and a tile of the largest view, both at most, that there may be more of. `mcmc` on 1570x1177 pixels was seen
-/// to want 416 a tile with 250 k Gaussians, twelve for each of them, and more while it grew.
-const LARGE_SPLATS: [u32; 2] = [24, 1024];
-/// The same when memory is not short: captures of some dozens of photos were seen to want 1650 a tile with 1.6 M Gaussians.
-const GENEROUS_SPLATS: [u32; 2] = [64, 4096];
-/// The part of the budget that intersections may always take when memory is not short, one over this: few Gaussians may cover all
-/// tiles.
-const SHARE_OF_BUDGET: u64 = 64;
+/// Intersections a tile of the largest view up to which there may be [`MOST_PER_RECORD`] when memory is not short. `mcmc` on
+/// 1570x1177 pixels was seen to want 416 a tile with 250 k Gaussians, twelve for each of them, and more while it grew.
+const GENEROUS_PER_TILE: u32 = 1024;
+/// See [`GENEROUS_PER_TILE`].
+const MOST_PER_RECORD: u32 = 24;
 /// Least counted visible records: small numbers say little, and cost little.
 const COUNTED_LEAST: u32 = 1 << 16;
 
@@ -87,7 +82,7 @@ impl CapacitySource {
                 "memory is not short: a record for every triangle, up to three intersections each"
             }
             Self::Generous => {
-                "memory is not short: a record for every Gaussian, six intersections each, up to 64 while a tile has 4096"
+                "memory is not short: a record for every Gaussian, six intersections each, up to 24 while a tile has 1024"
             }
             Self::Budget => "what the budget holds, at least as counted over the training views",
             Self::Counted => "as counted over the training views, with head-room",
@@ -103,7 +98,7 @@ pub(super) fn capacities(
     scene: &SceneIndex,
     demand: &Demand,
     (n, level): (u32, u32),
-    (budget, limits): (Budget, PlanLimits),
+    limits: PlanLimits,
     variants: &Variants,
     faults: &Faults,
 ) -> (Capacities, CapacitySource) {
@@ -113,7 +108,22 @@ pub(super) fn capacities(
     } else {
         4
     };
-    let mut c = Capacities::new(n, n, n, profile.model.sh_degree, pixel_sizes(scene));
+    let tiles = Capacities::new(n, n, n, 0, pixel_sizes(scene)).max_tiles;
+    let (v_cap, i_cap) = sizes(demand, n, level, tiles);
+    let v_cap = faults.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
+    let i_cap = match (faults.i_cap, faults.v_cap) {
+        (Some(i_cap), _) => i_cap,
+        // A forced number of records says nothing about the room for intersections.
+        (None, Some(_)) => sizes(demand, v_cap, GENEROUS, tiles).1,
+        (None, None) => i_cap,
+    };
+    let mut c = Capacities::new(
+        n,
+        v_cap,
+        i_cap.min(bound(per_intersection)),
+        profile.model.sh_degree,
+        pixel_sizes(scene),
+    );
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
     c.losses = losses::extra(profile, scene.extent);
@@ -134,19 +144,6 @@ pub(super) fn capacities(
         c.chunk = (c.chunk / CHUNK_UNIT).max(1) * CHUNK_UNIT;
         c.bound = demand.bound;
     }
-    let room = Room {
-        tiles: c.max_tiles,
-        of_budget: of_budget(&c, variants, budget),
-    };
-    let (v_cap, i_cap) = sizes(demand, n, level, room);
-    let v_cap = faults.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
-    let i_cap = match (faults.i_cap, faults.v_cap) {
-        (Some(i_cap), _) => i_cap,
-        // A forced number of records says nothing about the room for intersections.
-        (None, Some(_)) => sizes(demand, v_cap, GENEROUS, room).1,
-        (None, None) => i_cap,
-    };
-    c.set_lists(v_cap, i_cap.min(bound(per_intersection)));
     let source = match level {
         _ if faults.forces_capacities() => CapacitySource::Forced,
         GENEROUS.. => CapacitySource::Generous,
@@ -184,38 +181,17 @@ pub(super) fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)
     views.map(|(_, view)| (view.camera.width_px, view.camera.height_px))
 }
 
-/// What bounds intersections where memory is not short.
-#[derive(Clone, Copy, Debug)]
-struct Room {
-    /// Tiles of the largest view.
-    tiles: u32,
-    /// Intersections that [`SHARE_OF_BUDGET`] holds.
-    of_budget: u32,
-}
-
-/// Intersections that their share of the budget holds, in a step with capacities like `c`.
-fn of_budget(c: &Capacities, variants: &Variants, budget: Budget) -> u32 {
-    let per = BytesPer::of(Unit::Intersection, c, variants);
-    let bytes: f64 = [Class::Arena, Class::Persistent]
-        .iter()
-        .map(|class| per.class(*class))
-        .sum();
-    times(1, (budget.cap_bytes / SHARE_OF_BUDGET) as f64 / bytes.max(1.0))
-}
-
-/// Visible records and intersections for `n` Gaussians at `level`. Neither falls when level or `n` rises.
-fn sizes(demand: &Demand, n: u32, level: u32, room: Room) -> (u32, u32) {
+/// Visible records and intersections for `n` Gaussians at `level` on views of at most `tiles` tiles. Neither falls when
+/// level or `n` rises.
+fn sizes(demand: &Demand, n: u32, level: u32, tiles: u32) -> (u32, u32) {
     let level = level.min(GENEROUS);
-    let least = n.saturating_mul(GENEROUS_PER_RECORD).max(GENEROUS_LEAST);
-    let up_to = |[per_record, per_tile]: [u32; 2]| {
-        let bounds = (n.saturating_mul(per_record), room.tiles.saturating_mul(per_tile));
-        least.max(bounds.0.min(bounds.1))
-    };
-    let all = n.saturating_mul(room.tiles);
-    let generous_i = up_to(GENEROUS_SPLATS).max(all.min(room.of_budget));
+    let of_tiles = tiles.saturating_mul(GENEROUS_PER_TILE);
+    let generous_i = n
+        .saturating_mul(GENEROUS_PER_RECORD)
+        .max(n.saturating_mul(MOST_PER_RECORD).min(of_tiles))
+        .max(GENEROUS_LEAST);
     let counted_v = times(n, HEAD_ROOM * demand.visible_share).max(COUNTED_LEAST).min(n);
-    // What was counted of the large splats at the start takes no Gaussians' room.
-    let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, up_to(LARGE_SPLATS));
+    let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, generous_i);
     let between = |low: u32, high: u32, from: u32| {
         let (low, high) = (u64::from(low), u64::from(high.max(low)));
         let share = u64::from(level.saturating_sub(from).min(16));
@@ -300,30 +276,12 @@ mod tests {
         }
     }
 
-    /// Bonsai's tiles, under a budget that is small.
-    const ROOM: Room = Room {
-        tiles: 1700,
-        of_budget: 1 << 20,
-    };
-
-    #[test]
-    fn few_large_splats_have_their_share_of_the_budget() {
-        let room = |of_budget| Room { tiles: 1700, of_budget };
-        let large = demand(1.0, 1500.0);
-        let i_cap = |n, of_budget| sizes(&large, n, GENEROUS, room(of_budget)).1;
-        // No more than every Gaussian in every tile.
-        assert_eq!(i_cap(2000, 22_000_000), 2000 * 1700);
-        assert_eq!(i_cap(20_000, 22_000_000), 22_000_000);
-        assert_eq!(i_cap(20_000, 4_000_000), 4_000_000);
-        assert_eq!(i_cap(20_000, 1000), 64 * 20_000);
-    }
-
     #[test]
     fn room_falls_with_the_level_and_never_below_one_intersection_a_record() {
         for (share, intersections) in [(0.3, 0.8), (0.01, 9.0), (1.0, 1.0), (0.6, 0.1), (0.0, 0.0)] {
             for n in [1, 256, 70_000, 1_000_000, 60_000_000, u32::MAX] {
                 let list: Vec<_> = (LEAST..=GENEROUS)
-                    .map(|l| sizes(&demand(share, intersections), n, l, ROOM))
+                    .map(|l| sizes(&demand(share, intersections), n, l, 1700))
                     .collect();
                 assert!(
                     list.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1),
@@ -331,9 +289,8 @@ mod tests {
                 );
                 assert!(list.iter().all(|(v, i)| i >= v && *v <= n), "{share} {n}: {list:?}");
                 let wanted = match n {
-                    1 | 256 => 1 << 20,
-                    70_000 => 64 * 70_000,
-                    _ => n.saturating_mul(6).max(4096 * 1700),
+                    70_000 => 24 * 70_000,
+                    _ => n.saturating_mul(6).max(1 << 20),
                 };
                 assert_eq!(list.last(), Some(&(n, wanted)));
             }
@@ -343,16 +300,16 @@ mod tests {
     #[test]
     fn counted_capacities_are_the_largest_view_with_half_as_much_again() {
         let bonsai = demand(0.3, 0.78);
-        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED, ROOM), (450_000, 1_170_000));
-        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED_I, ROOM), (1_000_000, 1_170_000));
-        assert_eq!(sizes(&bonsai, 1_000_000, LEAST, ROOM), (450_000, 450_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED, 1700), (450_000, 1_170_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, COUNTED_I, 1700), (1_000_000, 1_170_000));
+        assert_eq!(sizes(&bonsai, 1_000_000, LEAST, 1700), (450_000, 450_000));
         // The first model of a sparse scene has splats far larger than those of a grown one.
         assert_eq!(
-            sizes(&demand(0.3, 40.0), 1_000_000, COUNTED, ROOM),
+            sizes(&demand(0.3, 40.0), 1_000_000, COUNTED, 1700),
             (450_000, 6_000_000)
         );
         assert_eq!(
-            sizes(&demand(0.001, 0.001), 1_000_000, COUNTED, ROOM),
+            sizes(&demand(0.001, 0.001), 1_000_000, COUNTED, 1700),
             (1 << 16, 1 << 16)
         );
     }

@@ -46,8 +46,7 @@ pub fn plan(
     let resident_bytes = resident_bytes(profile, scene);
     let page_bytes = limits.largest_tensor();
     let build_for = |demand: &Demand, n: u32, level: u32| -> Result<Candidate, PlanError> {
-        let room = (budget, limits);
-        let (capacities, source) = capacity::capacities(profile, scene, demand, (n, level), room, variants, faults);
+        let (capacities, source) = capacity::capacities(profile, scene, demand, (n, level), limits, variants, faults);
         let plan = TrainPlan::new(
             &capacities,
             variants,

@@ -142,11 +142,12 @@ impl Capacities {
             max_width_px = max_width_px.max(w);
             cameras += 1;
         }
-        let mut capacities = Self {
+        Self {
             n_cap: n_cap.max(256).next_multiple_of(256),
             n_limit: n_cap,
-            v_cap,
-            i_cap,
+            v_cap: v_cap.max(256),
+            // A whole image of one tile must fit a band.
+            i_cap: i_cap.max(v_cap).max(256),
             chunk: CHUNK,
             max_pixels,
             max_tiles,
@@ -164,16 +165,7 @@ impl Capacities {
             lens: false,
             bound: None,
             triangles: None,
-        };
-        capacities.set_lists(v_cap, i_cap);
-        capacities
-    }
-
-    /// Makes room for `v_cap` visible records and `i_cap` intersections.
-    pub fn set_lists(&mut self, v_cap: u32, i_cap: u32) {
-        self.v_cap = v_cap.max(256);
-        // A whole image of one tile must fit a band.
-        self.i_cap = i_cap.max(v_cap).max(256);
+        }
     }
 
     /// Makes room for lists of tiles of `side_px` pixels in images of the given sizes.

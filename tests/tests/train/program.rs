@@ -165,9 +165,9 @@ fn what_is_wrong_is_named_with_its_exit_code() {
             "needs",
             "Gaussians",
             "64.0 MiB",
-            "--resolution",
-            "--sh-degree",
-            "memory.max_gaussians",
+            "each of these fits",
+            "memory.cap_gib=",
+            "--max-gaussians ",
         ],
     );
     refused(
@@ -273,7 +273,7 @@ fn plans_for_every_card_are_printed() {
     refused(
         plan(&runs::scene(), &["--profile", "8gb"]).args(TOO_MUCH),
         6,
-        &["cap", "memory.max_gaussians", "--sh-degree", "--resolution"],
+        &["cap", "each of these fits", "memory.cap_gib=", "--max-gaussians "],
     );
     refused(
         &mut plan(

@@ -52,7 +52,9 @@ fn an_export_holds_the_same_files() {
         if name != "kiln-export.json" {
             let reply = view.get(&format!("/{}", name.replace(' ', "%20")), &[]);
             assert_eq!(reply.status, 200, "{name}");
-            assert!(reply.body == bytes, "{name}");
+            // What made a run is left out of exports where it names this machine.
+            let is_index = name.ends_with("/run.json");
+            assert!(is_index || reply.body == bytes, "{name}");
         }
     }
     assert_eq!(export(&output).0, Some(0), "an earlier export is replaced");

@@ -6,7 +6,6 @@
 
 use super::{Context, Watch};
 use crate::kernels::counters::Counters;
-use crate::plan::CapacitySource;
 use crate::record::events::{Event, EventRow};
 use crate::run::RunError;
 use crate::step::Capacities;
@@ -20,7 +19,6 @@ const AGAIN: f64 = 1.25;
 /// Largest demand of the steps since the last densification.
 pub(super) struct CapacityWarning {
     capacities: Capacities,
-    from: CapacitySource,
     /// Visible Gaussians, a Gaussian of the model.
     visible: f64,
     /// Intersections, a Gaussian of the model.
@@ -30,11 +28,10 @@ pub(super) struct CapacityWarning {
 }
 
 impl CapacityWarning {
-    /// For a plan with `capacities`, which come `from` there.
-    pub(crate) fn new(capacities: Capacities, from: CapacitySource) -> Self {
+    /// For a plan with `capacities`.
+    pub(crate) fn new(capacities: Capacities) -> Self {
         Self {
             capacities,
-            from,
             visible: 0.0,
             intersections: 0.0,
             said: [0.0; 2],
@@ -68,18 +65,11 @@ impl CapacityWarning {
                 self.said[k] = wanted[k];
             }
         }
-        let remedy = match self.from {
-            CapacitySource::Budget | CapacitySource::Counted | CapacitySource::Short => {
-                "a higher `memory.cap_gib` or a lower `memory.max_gaussians` leaves more room"
-            }
-            // The plan's own bounds: a larger budget would not move them by much.
-            CapacitySource::Generous => "a lower `memory.max_gaussians` or fewer pixels (`-r`) need less",
-            CapacitySource::Forced => "the faults `v_cap` and `i_cap` set both",
-        };
         Some(Event::Warning {
             message: format!(
                 "with {gaussians} Gaussians a step may want {:.0} of {v_cap} visible records and {:.0} of {i_cap} tile \
-                 intersections; steps that want more run in bands, which is slower: {remedy}",
+                 intersections; steps that want more run in bands, which is slower: a higher `memory.cap_gib` or a \
+                 lower `memory.max_gaussians` leaves more room",
                 wanted[0], wanted[1]
             ),
         })
@@ -108,8 +98,7 @@ mod tests {
 
     /// 10 000 Gaussians at most, for which there is room in groups of 256.
     fn headroom(v_cap: u32, i_cap: u32) -> CapacityWarning {
-        let capacities = Capacities::new(10_000, v_cap, i_cap, 3, [(64, 64)]);
-        CapacityWarning::new(capacities, CapacitySource::Budget)
+        CapacityWarning::new(Capacities::new(10_000, v_cap, i_cap, 3, [(64, 64)]))
     }
 
     fn step(gaussians: u32, visible: u32, intersections: u32) -> Counters {
@@ -136,26 +125,9 @@ mod tests {
         assert_eq!(room.grown(5000), None);
         room.note(&step(5000, 1900, 3000));
         let text = message(room.grown(9600));
-        for part in [
-            "9600 Gaussians",
-            "3648 of 4000 visible",
-            "5760 of 10000 tile",
-            "`memory.cap_gib`",
-        ] {
+        for part in ["9600 Gaussians", "3648 of 4000 visible", "5760 of 10000 tile"] {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
-    }
-
-    #[test]
-    fn a_larger_budget_is_no_remedy_where_memory_is_not_short() {
-        let mut room = headroom(4000, 10_000);
-        room.from = CapacitySource::Generous;
-        room.note(&step(1000, 300, 9000));
-        let text = message(room.grown(2000));
-        assert!(
-            text.contains("`memory.max_gaussians`") && !text.contains("cap_gib"),
-            "{text}"
-        );
     }
 
     #[test]

@@ -126,10 +126,7 @@ pub(super) fn all(
 ) -> Vec<Box<dyn Watch>> {
     vec![
         Box::new(device::DeviceWatch::new(faults, trainer, aloud)),
-        Box::new(capacity::CapacityWarning::new(
-            trainer.report().capacities,
-            trainer.report().capacities_from,
-        )),
+        Box::new(capacity::CapacityWarning::new(trainer.report().capacities)),
         Box::new(skipped_updates::SkippedUpdates::default()),
         Box::new(overflow::Overflow),
         Box::new(collapse::Collapse::default()),
