@@ -5,7 +5,7 @@
 //!
 //! | level | visible records | intersections |
 //! |---|---|---|
-//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20; up to 24 a record until there are 1024 a tile |
+//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20; up to 24 a record until there are 1024 a tile; 20 a *visible* record until there are 4096 a tile |
 //! | down to [`COUNTED_I`] | one a Gaussian | fewer and fewer, down to the counted |
 //! | down to [`COUNTED`] | fewer and fewer, down to the counted | the counted |
 //! | down to [`LEAST`] | the counted | fewer and fewer, down to one a record |
@@ -15,12 +15,16 @@
 //! Gaussian fall while the model grows. (Bonsai of Mip-NeRF 360 with 947 k Gaussians: 23 to 30 % visible, 2.5 to 2.6
 //! intersections a visible Gaussian.)
 //!
+//! The sample shows well how much of a model a view sees, which is a matter of cameras: all of it in a scene of few photos, a third in
+//! one that is walked around. It does not show how large splats will be. So the generous room follows from the visible share, and a run
+//! whose steps want more while its budget has free bytes is planned again with more room ([`Demand::room`]).
+//!
 //! Capacities are lowered only where the wanted number of Gaussians does not fit otherwise, and the number of Gaussians
 //! only where not even the counted capacities fit.
 
 use serde::{Deserialize, Serialize};
 
-use super::demand::Demand;
+use super::demand::{Demand, DemandSource};
 use super::{Faults, losses};
 use crate::config::{MostGaussians, Profile};
 use crate::gaussians::bound::CHUNK_UNIT;
@@ -45,6 +49,11 @@ const GENEROUS_LEAST: u32 = 1 << 20;
 const GENEROUS_PER_TILE: u32 = 1024;
 /// See [`GENEROUS_PER_TILE`].
 const MOST_PER_RECORD: u32 = 24;
+/// Intersections a visible record when memory is not short, up to [`VISIBLE_PER_TILE`]. A view of 56 photos was seen to want more than
+/// seven for each Gaussian of the model.
+const GENEROUS_PER_VISIBLE: f64 = 20.0;
+/// See [`GENEROUS_PER_VISIBLE`].
+const VISIBLE_PER_TILE: u32 = 4096;
 /// Least counted visible records: small numbers say little, and cost little.
 const COUNTED_LEAST: u32 = 1 << 16;
 
@@ -81,9 +90,7 @@ impl CapacitySource {
             Self::Generous if triangles => {
                 "memory is not short: a record for every triangle, up to three intersections each"
             }
-            Self::Generous => {
-                "memory is not short: a record for every Gaussian, six intersections each, up to 24 while a tile has 1024"
-            }
+            Self::Generous => "memory is not short: a record for every Gaussian, at least six intersections each",
             Self::Budget => "what the budget holds, at least as counted over the training views",
             Self::Counted => "as counted over the training views, with head-room",
             Self::Short => "less than counted over the training views: expect steps in bands",
@@ -115,7 +122,10 @@ pub(super) fn capacities(
         (Some(i_cap), _) => i_cap,
         // A forced number of records says nothing about the room for intersections.
         (None, Some(_)) => sizes(demand, v_cap, GENEROUS, tiles).1,
-        (None, None) => i_cap,
+        (None, None) => match faults.first_i_cap {
+            Some(first) if demand.from != DemandSource::Checkpoint => i_cap.min(first),
+            _ => i_cap,
+        },
     };
     let mut c = Capacities::new(
         n,
@@ -186,10 +196,17 @@ pub(super) fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)
 fn sizes(demand: &Demand, n: u32, level: u32, tiles: u32) -> (u32, u32) {
     let level = level.min(GENEROUS);
     let of_tiles = tiles.saturating_mul(GENEROUS_PER_TILE);
+    // What a checkpoint had room for says it all.
+    let seen = match demand.from {
+        DemandSource::Checkpoint => 0,
+        _ => times(n, GENEROUS_PER_VISIBLE * demand.visible_share).min(tiles.saturating_mul(VISIBLE_PER_TILE)),
+    };
     let generous_i = n
         .saturating_mul(GENEROUS_PER_RECORD)
         .max(n.saturating_mul(MOST_PER_RECORD).min(of_tiles))
-        .max(GENEROUS_LEAST);
+        .max(seen)
+        .max(GENEROUS_LEAST)
+        .max(demand.room);
     let counted_v = times(n, HEAD_ROOM * demand.visible_share).max(COUNTED_LEAST).min(n);
     let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, generous_i);
     let between = |low: u32, high: u32, from: u32| {
@@ -248,7 +265,6 @@ mod tests {
     use super::*;
     use crate::config::{Inputs, Override, resolve};
     use crate::kernels::views::Threads;
-    use crate::plan::demand::DemandSource;
 
     fn profile(settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {
@@ -271,8 +287,9 @@ mod tests {
             mean_share: visible_share,
             intersections,
             per_visible: intersections / visible_share,
-            from: DemandSource::Checkpoint,
+            from: DemandSource::Assumed,
             bound: None,
+            room: 0,
         }
     }
 
@@ -290,11 +307,25 @@ mod tests {
                 assert!(list.iter().all(|(v, i)| i >= v && *v <= n), "{share} {n}: {list:?}");
                 let wanted = match n {
                     70_000 => 24 * 70_000,
+                    // A view that sees all or most of a million Gaussians has 4096 a tile.
+                    1_000_000 if share >= 0.6 => 1700 * 4096,
                     _ => n.saturating_mul(6).max(1 << 20),
                 };
                 assert_eq!(list.last(), Some(&(n, wanted)));
             }
         }
+    }
+
+    #[test]
+    fn a_new_plan_has_the_room_that_was_asked_for_and_keeps_it() {
+        let more = Demand {
+            room: 15_000_000,
+            ..demand(0.3, 0.78)
+        };
+        assert_eq!(sizes(&more, 1_000_000, GENEROUS, 1700), (1_000_000, 15_000_000));
+        let had = Capacities::new(1_000_000, 1_000_000, 15_000_000, 3, [(800, 533)]);
+        let later = Demand::of_checkpoint(&had, 1_000_000);
+        assert_eq!(sizes(&later, 1_000_000, GENEROUS, 1700), (1_000_000, 15_000_000));
     }
 
     #[test]

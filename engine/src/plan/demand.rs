@@ -40,6 +40,9 @@ pub struct Demand {
     pub from: DemandSource,
     /// The mesh that the Gaussians are bound to.
     pub bound: Option<Binding>,
+    /// Tile intersections that there is room for where memory is not short, whatever the rest says; 0 = by the policy.
+    #[serde(skip)]
+    pub room: u32,
 }
 
 /// Origin of a [`Demand`].
@@ -120,6 +123,7 @@ impl Demand {
                 views: units(views.len()),
             },
             bound: None,
+            room: 0,
         }
     }
 
@@ -134,6 +138,7 @@ impl Demand {
             per_visible: 4.0,
             from: DemandSource::Assumed,
             bound: Some(binding),
+            room: 0,
         }
     }
 
@@ -150,6 +155,7 @@ impl Demand {
             per_visible: f64::from(capacities.i_cap) / f64::from(capacities.v_cap.max(1)),
             from: DemandSource::Checkpoint,
             bound: capacities.bound,
+            room: capacities.i_cap,
         }
     }
 }

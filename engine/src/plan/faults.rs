@@ -11,6 +11,8 @@ use crate::kernels::views::Reduction;
 pub struct Faults {
     /// Intersection capacity.
     pub i_cap: Option<u32>,
+    /// Intersections that a run begins with although memory is not short, so that it may be planned again.
+    pub first_i_cap: Option<u32>,
     /// Visible-record capacity.
     pub v_cap: Option<u32>,
     /// Gaussians per chunk, a power of two of at least 64. More than 2^19 need a device that binds more than 128 MiB.
@@ -96,8 +98,9 @@ const COUNT: &str = "1 to 4294967295";
 const NUMBER: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 19] = [
     row("i_cap", COUNT, |f, v| put(&mut f.i_cap, count(v))),
+    row("first_i_cap", COUNT, |f, v| put(&mut f.first_i_cap, count(v))),
     row("v_cap", COUNT, |f, v| put(&mut f.v_cap, count(v))),
     row("chunk", "a power of two, 64 to 4194304", |f, v| {
         let fits = |n: &u32| n.is_power_of_two() && (64..=1 << 22).contains(n);
@@ -229,6 +232,7 @@ mod tests {
     fn every_key_is_read() {
         let faults = Faults::read([
             "i_cap=900",
+            "first_i_cap=800",
             "v_cap=400",
             "chunk=256",
             "bands=3",
@@ -251,6 +255,7 @@ mod tests {
         let entry = |from, mib| BudgetFault { from, mib };
         let wanted = Faults {
             i_cap: Some(900),
+            first_i_cap: Some(800),
             v_cap: Some(400),
             chunk: Some(256),
             bands: Some(3),

@@ -100,6 +100,17 @@ pub struct RunEnd {
     pub device_bytes: u64,
 }
 
+/// A run is not planned again in the last of so many parts.
+const LATE: u32 = 10;
+
+/// Why a session stopped to train.
+enum Pause {
+    /// The run is over, or a signal ended it.
+    End(Option<Signal>),
+    /// It goes on from its newest checkpoint in a session with room for at least so many tile intersections.
+    MoreRoom(u32),
+}
+
 struct Session {
     profile: Profile,
     scene: SceneIndex,
@@ -132,8 +143,8 @@ struct Session {
     image_bytes: (u64, Option<u64>),
     /// The device has the images of this phase.
     stored: bool,
-    /// A checkpoint of this session is there.
-    saved: bool,
+    /// Iteration of the last checkpoint of this session.
+    saved_at: Option<u32>,
     /// What was chosen for the scene, to be told before the first step.
     chosen: Vec<String>,
     /// What people should know before the first step.
@@ -189,18 +200,29 @@ impl Session {
         self.watched(|watcher, ctx| watcher.start(ctx))
     }
 
-    /// Trains until the last iteration or a signal.
-    fn train(&mut self, interrupt: &Interrupt) -> Result<Option<Signal>, RunError> {
-        let signal = self.steps(interrupt)?;
+    /// Trains until the last iteration, a signal, or a checkpoint from which the run wants to go on with more room.
+    fn train(&mut self, interrupt: &Interrupt) -> Result<Pause, RunError> {
+        let pause = self.steps(interrupt)?;
         self.watch.stop(self.now());
-        self.watched(|watcher, ctx| watcher.end(ctx))?;
-        Ok(signal)
+        if let Pause::End(_) = pause {
+            self.watched(|watcher, ctx| watcher.end(ctx))?;
+        }
+        Ok(pause)
     }
 
-    fn steps(&mut self, interrupt: &Interrupt) -> Result<Option<Signal>, RunError> {
+    fn steps(&mut self, interrupt: &Interrupt) -> Result<Pause, RunError> {
         let total = self.profile.schedule.iterations;
         while self.trainer.iteration() < total {
             self.end_if_asked()?;
+            if let Some(room) = self.orders.room.take()
+                && self.is_worth_a_plan()
+            {
+                self.settle()?;
+                self.checkpoint_if_there_is_room()?;
+                if self.saved_at == Some(self.trainer.iteration()) {
+                    return Ok(Pause::MoreRoom(room));
+                }
+            }
             if let Some(signal) = interrupt.signal() {
                 // A stage of a larger run may be asked to end before its first step.
                 if self.trainer.iteration() > self.from {
@@ -208,7 +230,7 @@ impl Session {
                     self.checkpoint()?;
                     self.save_what_was_reached()?;
                 }
-                return Ok(Some(signal));
+                return Ok(Pause::End(Some(signal)));
             }
             let next = self.trainer.iteration() + 1;
             if next == total {
@@ -235,7 +257,7 @@ impl Session {
                     self.trainer.release()?;
                     self.settle()?;
                     self.checkpoint()?;
-                    return Ok(None);
+                    return Ok(Pause::End(None));
                 }
             }
             if self.is_due(next, |s| &s.save) {
@@ -249,7 +271,13 @@ impl Session {
             }
         }
         self.settle()?;
-        Ok(None)
+        Ok(Pause::End(None))
+    }
+
+    /// True when enough of the run is left for the seconds that a new plan takes, and something was done since the last one.
+    fn is_worth_a_plan(&self) -> bool {
+        let (done, total) = (self.trainer.iteration(), self.profile.schedule.iterations);
+        done > self.from && done < total - total / LATE
     }
 
     /// True when the last checkpoint was written too long ago.

@@ -49,8 +49,9 @@ fn demand(gaussians: u32, visible_share: f64, per_visible: f64) -> Demand {
         mean_share: visible_share,
         intersections: visible_share * per_visible,
         per_visible,
-        from: DemandSource::Checkpoint,
+        from: DemandSource::Assumed,
         bound: None,
+        room: 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a Gaussian takes beside its values, what cameras see is what it has room for, and a run reserves what it says.
-#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+use std::fs;
 use std::path::Path;
 
 use kiln::config::Residency;
@@ -216,6 +217,55 @@ fn growth_towards_a_capacity_is_said_once_and_with_the_numbers() {
     );
     assert!(said[0]["it"].as_u64().unwrap().is_multiple_of(8), "{said:?}");
     assert_eq!(first["capacities_from"], "forced");
+}
+
+/// Steps that want more intersections than there is room for go in bands only where the budget holds no more.
+#[test]
+fn a_run_is_planned_again_while_its_budget_has_room_for_intersections() {
+    let scratch = Scratch::new("room");
+    let train = |name: &str, faults: &[(&str, &str)]| {
+        let root = scratch.join(name);
+        runs::train(
+            runs::profile(&root, &[EVENTFUL, faults]),
+            None,
+            &Interrupt::unattached(),
+        )
+        .unwrap();
+        root
+    };
+    let whole = train("whole", &[]);
+    let of_steps = |root: &Path| runs::rows(&root.join("metrics.jsonl"));
+    let most = of_steps(&whole)
+        .iter()
+        .filter_map(|row| row["intersections"].as_u64())
+        .max();
+    // Too little from a densification in the first half on.
+    let first = (most.unwrap() * 3 / 4).to_string();
+    let grown = train("grown", &[("fault.first_i_cap", &first)]);
+    let forced = train("forced", &[("fault.i_cap", &first)]);
+    let model = |root: &Path| fs::read(root.join("point_cloud/iteration_72/point_cloud.ply")).unwrap();
+    assert!(model(&whole) == model(&grown), "more room changes no byte");
+    assert!(model(&whole) == model(&forced));
+    let said: Vec<_> = runs::events(&grown, "chosen");
+    let said: Vec<_> = said
+        .iter()
+        .filter_map(|row| row["detail"]["message"].as_str())
+        .collect();
+    let again: Vec<_> = said
+        .iter()
+        .filter(|text| text.contains("more tile intersections"))
+        .collect();
+    let [again] = again[..] else { panic!("{said:?}") };
+    let room: Vec<u64> = again
+        .split(" room for ")
+        .filter_map(|rest| rest.split(',').next()?.parse().ok())
+        .collect();
+    assert!(room[0] >= 2 * first.parse::<u64>().unwrap(), "{again}");
+    assert_eq!(runs::events(&grown, "resume").len(), 1);
+    let (stalls, warnings) = (runs::events(&grown, "stall"), runs::events(&grown, "warning"));
+    // Steps in flight when the first one stalled.
+    assert!(stalls.len() <= 3 && warnings.is_empty(), "{stalls:?} {warnings:?}");
+    assert!(runs::events(&forced, "stall").len() > 1 && !runs::events(&forced, "warning").is_empty());
 }
 
 /// Photos are on the device where nothing else gets less room for it, and in host memory where that is short of cap.

@@ -204,6 +204,7 @@ pub fn plan(
         per_visible: TILES,
         from: DemandSource::Assumed,
         bound: None,
+        room: 0,
     };
     Ok(best.reported(&demand, budget))
 }

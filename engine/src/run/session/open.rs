@@ -8,7 +8,7 @@ use super::recovery::Begun;
 use super::{ResumeFrom, RunRequest, Session};
 use crate::config::Profile;
 use crate::kernels::views::Variants;
-use crate::memory::Gpu;
+use crate::memory::{Gpu, MIB};
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
     image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
@@ -29,8 +29,9 @@ use crate::train::checkpoint::{self, OpenCheckpoint};
 use crate::vk::DeviceKind;
 
 impl Session {
-    /// A session that is about to take its first step. `begun` is set as soon as the run has its folder.
-    pub(super) fn open(request: RunRequest, begun: &mut Option<Begun>) -> Result<Self, RunError> {
+    /// A session that is about to take its first step, where it goes on with room for at least `room` tile intersections if memory is
+    /// not short. `begun` is set as soon as the run has its folder.
+    pub(super) fn open(request: RunRequest, room: Option<u32>, begun: &mut Option<Begun>) -> Result<Self, RunError> {
         let RunRequest {
             mut profile,
             open,
@@ -80,7 +81,15 @@ impl Session {
             &scene,
             cap,
             available_bytes(),
-            |profile| make_plan(profile, &scene, &open, &variants, from.as_ref()),
+            |profile| {
+                make_plan(
+                    profile,
+                    &scene,
+                    &open,
+                    &variants,
+                    from.as_ref().map(|from| (from, room)),
+                )
+            },
             |(_, _, report)| report,
         )
         .map_err(|error| match from {
@@ -158,6 +167,11 @@ impl Session {
         }
         // What is as it should be is no warning.
         chosen.extend(scene.notices.iter().cloned());
+        if room.is_some() {
+            // The session before said the rest.
+            warnings.clear();
+            chosen = vec![more_room(trainer.report())];
+        }
         drop(first);
         folder.write_inputs(&scene, &points, from.is_some())?;
         let aloud = terminal.is_some();
@@ -209,7 +223,7 @@ impl Session {
             left_out: LeftOut::default(),
             image_bytes,
             stored: false,
-            saved: false,
+            saved_at: None,
             chosen,
             warnings,
             from: 0,
@@ -292,21 +306,32 @@ fn without_neighbors(alone: usize, all: usize) -> Option<String> {
 }
 
 /// The plan of a run, and the first model of one that begins.
+/// What a run says that goes on with a new plan.
+fn more_room(report: &PlanReport) -> String {
+    format!(
+        "steps want more tile intersections than there was room for, and the budget holds them: the run goes on from here with room \
+         for {}, {:.1} of {:.1} MiB",
+        report.capacities.i_cap,
+        report.device_bytes as f64 / MIB as f64,
+        report.budget.cap_bytes as f64 / MIB as f64
+    )
+}
+
 fn make_plan(
     profile: &Profile,
     scene: &SceneIndex,
     open: &OpenDevice,
     variants: &Variants,
-    from: Option<&OpenCheckpoint>,
+    from: Option<(&OpenCheckpoint, Option<u32>)>,
 ) -> Result<(Option<FirstModel>, TrainPlan, PlanReport), PlanError> {
     let budget = device_budget(open, profile);
     let limits = Gpu::limits(&open.device);
-    match from.map(OpenCheckpoint::state) {
+    match from.map(|(checkpoint, room)| (checkpoint.state(), room)) {
         None => {
             let (first, plan, report) = plan_first(profile, scene, budget, limits, variants, &open.faults)?;
             Ok((Some(first), plan, report))
         }
-        Some(state) if profile.is_triangles() => {
+        Some((state, _)) if profile.is_triangles() => {
             let start = triangles::Start {
                 vertices: state.vertices.unwrap_or(0),
                 triangles: state.gaussians,
@@ -314,8 +339,9 @@ fn make_plan(
             let (plan, report) = triangles::plan(profile, scene, start, (budget, limits), variants, &open.faults)?;
             Ok((None, plan, report))
         }
-        Some(state) => {
-            let demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
+        Some((state, room)) => {
+            let mut demand = Demand::of_checkpoint(&state.capacities, state.gaussians);
+            demand.room = demand.room.max(room.unwrap_or(0));
             let (plan, report) = plan(profile, scene, &demand, budget, limits, variants, &open.faults)?;
             Ok((None, plan, report))
         }

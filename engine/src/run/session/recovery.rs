@@ -1,19 +1,21 @@
-//! A run from its first session to its last: one, or two when the device is lost.
+//! A run from its first session to its last: one, one more when the device is lost, and one more each time that its plan gets more room.
 
 use std::path::PathBuf;
 
-use super::{ResumeFrom, RunEnd, RunError, RunRequest, Session};
+use super::{Pause, ResumeFrom, RunEnd, RunError, RunRequest, Session};
 use crate::config::Profile;
 use crate::plan::OpenDevice;
 use crate::record::events::Event;
 use crate::record::run_folder::{REPORT_FILE, RunFolder, RunScene, Status};
 use crate::run::device_loss::{Outlets, careful, reopen, write_report};
 use crate::run::error::DeviceLoss;
-use crate::run::interrupt::{Interrupt, Signal};
+use crate::run::interrupt::Interrupt;
 use crate::train::TrainError;
 
 /// Trains, evaluates and exports. When the device is lost, it is opened anew once, and the run goes on from its newest
-/// checkpoint, or from its start where it has none, with shorter submissions.
+/// checkpoint, or from its start where it has none, with shorter submissions. When steps want more tile intersections than the plan
+/// has room for and the budget has bytes left, the run is planned again and goes on from a checkpoint of that moment, with the same
+/// bytes where it is deterministic.
 ///
 /// # Errors
 /// [`RunError`]; the run folder then says `failed` or `stalled`, and what was written before stays.
@@ -49,12 +51,26 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
     };
     let (mut open, mut from) = (open, resume.clone());
     let mut losses: Vec<DeviceLoss> = Vec::new();
+    let mut told = 0;
+    let mut room = None;
     loop {
         let mut begun = None;
-        let opened = Session::open(request(&profile, open, from.clone()), &mut begun);
+        let tier = open.tier;
+        let opened = Session::open(request(&profile, open, from.clone()), room.take(), &mut begun);
         let (error, session) = match opened {
-            Ok(mut session) => match session.go(losses.last(), interrupt) {
-                Ok(signal) => return session.finish(signal),
+            Ok(mut session) => match session.go(losses.get(told..).and_then(<[_]>::last), interrupt) {
+                Ok(Pause::End(signal)) => return session.finish(signal),
+                Ok(Pause::MoreRoom(least)) => {
+                    (room, told) = (Some(least), losses.len());
+                    from = Some(ResumeFrom::AfterLoss);
+                    profile.run.output = Some(session.folder.root().display().to_string());
+                    session.sinks.flush()?;
+                    // The same device, with its pipelines; its memory goes with the session.
+                    let device = session.trainer.gpu().device().clone();
+                    drop(session);
+                    open = OpenDevice::on(device, tier, &profile, faults.clone());
+                    continue;
+                }
                 Err(error) => (error, Some(session)),
             },
             Err(error) => (error, None),
@@ -74,9 +90,9 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
             return Err(error);
         }
         if let Some(at) = &begun {
-            from = Some(match (&resume, session.as_ref().is_some_and(|session| session.saved)) {
+            from = Some(match (&resume, session.as_ref().and_then(|session| session.saved_at)) {
                 // What came of that file so far is lost.
-                (Some(ResumeFrom::File(file)), false) => ResumeFrom::File(file.clone()),
+                (Some(ResumeFrom::File(file)), None) => ResumeFrom::File(file.clone()),
                 _ => ResumeFrom::AfterLoss,
             });
             profile.run.output = Some(at.root.display().to_string());
@@ -150,7 +166,7 @@ impl DeviceLoss {
 
 impl Session {
     /// Trains; first tells of the device that was lost before, if one was.
-    fn go(&mut self, lost: Option<&DeviceLoss>, interrupt: &Interrupt) -> Result<Option<Signal>, RunError> {
+    fn go(&mut self, lost: Option<&DeviceLoss>, interrupt: &Interrupt) -> Result<Pause, RunError> {
         if let Some(loss) = lost.cloned() {
             let DeviceLoss {
                 iteration, noticed, at, ..

@@ -227,7 +227,7 @@ impl Session {
             .unwrap_or(&path)
             .display()
             .to_string();
-        (self.checkpointed, self.saved) = (Instant::now(), true);
+        (self.checkpointed, self.saved_at) = (Instant::now(), Some(self.trainer.iteration()));
         self.folder.reach(self.trainer.iteration())?;
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })
     }

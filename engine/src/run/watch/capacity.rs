@@ -1,4 +1,4 @@
-//! Says in time that capacities will not do.
+//! Says in time that capacities will not do, and asks for more room where the budget has bytes left.
 //!
 //! The status words of the steps tell what share of the Gaussians was visible and how many tile intersections they made.
 //! After a densification the largest of both since the last one, times the new number of Gaussians, is what the steps to
@@ -6,7 +6,10 @@
 
 use super::{Context, Watch};
 use crate::kernels::counters::Counters;
-use crate::record::events::{Event, EventRow};
+use crate::kernels::views::Variants;
+use crate::plan::{BytesPer, CapacitySource, PlanReport, Unit};
+use crate::program::Class;
+use crate::record::events::{Event, EventRow, StallBuffer};
 use crate::run::RunError;
 use crate::step::Capacities;
 use crate::train::StepStatus;
@@ -15,10 +18,18 @@ use crate::train::StepStatus;
 const NEAR: f64 = 0.9;
 /// The estimate must have grown by this factor before it is said again.
 const AGAIN: f64 = 1.25;
+/// Room that is asked for, times what steps were seen to want: the model goes on growing.
+const AHEAD: f64 = 1.5;
+/// Room that is asked for, at least, times what there is: so that a run is planned again few times.
+const DOUBLED: f64 = 2.0;
+/// Room has to be worth a new plan: at least so much times what is wanted.
+const WORTH: f64 = 1.1;
 
 /// Largest demand of the steps since the last densification.
-pub(super) struct CapacityWarning {
+pub(super) struct CapacityWatch {
     capacities: Capacities,
+    /// Tile intersections that the budget would hold; those of the plan where nothing can change.
+    most: f64,
     /// Visible Gaussians, a Gaussian of the model.
     visible: f64,
     /// Intersections, a Gaussian of the model.
@@ -27,11 +38,27 @@ pub(super) struct CapacityWarning {
     said: [f64; 2],
 }
 
-impl CapacityWarning {
-    /// For a plan with `capacities`.
-    pub(crate) fn new(capacities: Capacities) -> Self {
+impl CapacityWatch {
+    /// For a run that is planned as `report` says.
+    pub(crate) fn new(report: &PlanReport, variants: &Variants) -> Self {
+        let capacities = report.capacities;
+        let planned = f64::from(capacities.i_cap);
+        let may_grow = matches!(
+            report.capacities_from,
+            CapacitySource::Generous | CapacitySource::Budget
+        ) && capacities.triangles.is_none();
+        let most = if may_grow {
+            let bytes = BytesPer::of(Unit::Intersection, &capacities, variants);
+            // All of them at once, although some share bytes: it will fit.
+            let each = bytes.class(Class::Arena) + bytes.class(Class::Persistent);
+            let free = report.budget.cap_bytes.saturating_sub(report.device_bytes);
+            planned + free as f64 / each.max(1.0)
+        } else {
+            planned
+        };
         Self {
             capacities,
+            most,
             visible: 0.0,
             intersections: 0.0,
             said: [0.0; 2],
@@ -45,16 +72,32 @@ impl CapacityWarning {
         self.intersections = self.intersections.max(f64::from(counters.intersections) / n);
     }
 
-    /// Takes note of a densification that left `gaussians` Gaussians; a warning when a capacity may soon be too small.
-    fn grown(&mut self, gaussians: u32) -> Option<Event> {
+    /// Intersections to make room for when steps want `wanted`; none when there is enough, or no memory for as many.
+    fn room(&self, wanted: f64) -> Option<u32> {
+        let planned = f64::from(self.capacities.i_cap);
+        let room = (AHEAD * wanted).max(DOUBLED * planned).min(self.most);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a conversion that saturates, of what is not negative"
+        )]
+        (wanted > planned && room >= WORTH * wanted).then_some(room as u32)
+    }
+
+    /// Takes note of a densification that left `gaussians` Gaussians: what to do when a capacity may soon be too small.
+    fn grown(&mut self, gaussians: u32) -> Option<Advice> {
         let n = f64::from(gaussians);
         // A model never has more visible Gaussians than Gaussians.
         let wanted = [self.visible.min(1.0) * n, self.intersections * n];
         (self.visible, self.intersections) = (0.0, 0.0);
+        if let Some(room) = self.room(wanted[1]) {
+            return Some(Advice::Room(room));
+        }
         let Capacities { v_cap, i_cap, .. } = self.capacities;
         let near = [
             self.capacities.may_see_too_many() && wanted[0] > NEAR * f64::from(v_cap),
-            wanted[1] > NEAR * f64::from(i_cap),
+            // Below what is planned there may be room yet.
+            wanted[1] > f64::from(i_cap) * if self.most > f64::from(i_cap) { 1.0 } else { NEAR },
         ];
         let news = (0..2).any(|k| near[k] && wanted[k] > AGAIN * self.said[k]);
         if !news {
@@ -65,23 +108,41 @@ impl CapacityWarning {
                 self.said[k] = wanted[k];
             }
         }
-        Some(Event::Warning {
+        Some(Advice::Say(Event::Warning {
             message: format!(
                 "with {gaussians} Gaussians a step may want {:.0} of {v_cap} visible records and {:.0} of {i_cap} tile \
                  intersections; steps that want more run in bands, which is slower: a higher `memory.cap_gib` or a \
                  lower `memory.max_gaussians` leaves more room",
                 wanted[0], wanted[1]
             ),
-        })
+        }))
     }
 }
 
-impl Watch for CapacityWarning {
+/// What follows from a capacity that may soon be too small.
+#[derive(Clone, Debug, PartialEq)]
+enum Advice {
+    /// A new plan with room for as many tile intersections.
+    Room(u32),
+    /// Nothing but to say so.
+    Say(Event),
+}
+
+impl Watch for CapacityWatch {
     fn event(&mut self, row: &EventRow, ctx: &mut Context<'_>) {
-        if let Event::Densify { gaussians, .. } = row.event
-            && let Some(warning) = self.grown(gaussians)
-        {
-            ctx.tell(row.it, warning);
+        let advice = match row.event {
+            Event::Densify { gaussians, .. } => self.grown(gaussians),
+            Event::Stall {
+                buffer: StallBuffer::Intersections,
+                wanted,
+                ..
+            } => self.room(wanted as f64).map(Advice::Room),
+            _ => None,
+        };
+        match advice {
+            Some(Advice::Room(room)) => ctx.orders.room = ctx.orders.room.max(Some(room)),
+            Some(Advice::Say(warning)) => ctx.tell(row.it, warning),
+            None => {}
         }
     }
 
@@ -96,9 +157,20 @@ mod tests {
     #![expect(clippy::panic, reason = "tests stop at the first surprise")]
     use super::*;
 
-    /// 10 000 Gaussians at most, for which there is room in groups of 256.
-    fn headroom(v_cap: u32, i_cap: u32) -> CapacityWarning {
-        CapacityWarning::new(Capacities::new(10_000, v_cap, i_cap, 3, [(64, 64)]))
+    /// 10 000 Gaussians at most, for which there is room in groups of 256; the budget holds `most` intersections.
+    fn with_budget(v_cap: u32, i_cap: u32, most: u32) -> CapacityWatch {
+        CapacityWatch {
+            capacities: Capacities::new(10_000, v_cap, i_cap, 3, [(64, 64)]),
+            most: most.into(),
+            visible: 0.0,
+            intersections: 0.0,
+            said: [0.0; 2],
+        }
+    }
+
+    /// All of the budget is taken.
+    fn headroom(v_cap: u32, i_cap: u32) -> CapacityWatch {
+        with_budget(v_cap, i_cap, i_cap)
     }
 
     fn step(gaussians: u32, visible: u32, intersections: u32) -> Counters {
@@ -110,9 +182,9 @@ mod tests {
         }
     }
 
-    fn message(event: Option<Event>) -> String {
-        match event {
-            Some(Event::Warning { message }) => message,
+    fn message(advice: Option<Advice>) -> String {
+        match advice {
+            Some(Advice::Say(Event::Warning { message })) => message,
             other => panic!("{other:?}"),
         }
     }
@@ -156,5 +228,20 @@ mod tests {
         assert!(room.grown(1100).is_some());
         room.note(&step(1100, 100, 100));
         assert_eq!(room.grown(9000), None);
+    }
+
+    #[test]
+    fn room_is_asked_for_while_the_budget_holds_what_steps_want() {
+        let mut room = with_budget(10_000, 10_000, 1_000_000);
+        room.note(&step(1000, 1000, 1900));
+        assert_eq!(room.grown(5000), None, "9 500 of 10 000 is enough");
+        room.note(&step(5000, 5000, 9000));
+        assert_eq!(room.grown(10_000), Some(Advice::Room(27_000)), "half as much again");
+        assert_eq!(room.room(10_001.0), Some(20_000), "at least twice what there is");
+        assert_eq!(room.room(900_000.0), Some(1_000_000), "all that the budget holds");
+        assert_eq!(room.room(950_000.0), None, "too little of it would be left");
+        room.note(&step(1000, 1000, 99_000));
+        let text = message(room.grown(10_000));
+        assert!(text.contains("990000 of 10000 tile"), "{text}");
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Orders {
     pub(super) prefetch: bool,
     /// Ends the run before its next step.
     pub(super) end: Option<RunError>,
+    /// Steps want room for so many tile intersections, and the budget holds them.
+    pub(super) room: Option<u32>,
 }
 
 impl Default for Orders {
@@ -44,6 +46,7 @@ impl Default for Orders {
         Self {
             prefetch: true,
             end: None,
+            room: None,
         }
     }
 }
@@ -126,7 +129,7 @@ pub(super) fn all(
 ) -> Vec<Box<dyn Watch>> {
     vec![
         Box::new(device::DeviceWatch::new(faults, trainer, aloud)),
-        Box::new(capacity::CapacityWarning::new(trainer.report().capacities)),
+        Box::new(capacity::CapacityWatch::new(trainer.report(), &trainer.variants())),
         Box::new(skipped_updates::SkippedUpdates::default()),
         Box::new(overflow::Overflow),
         Box::new(collapse::Collapse::default()),
