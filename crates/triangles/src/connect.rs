@@ -26,7 +26,8 @@ impl Connected {
         } = self.found;
         (left_out > 0).then(|| {
             format!(
-                "the connected surface has {triangles} triangles and there is room for {}: the {left_out} faintest are left out",
+                "the connected surface has {triangles} triangles and there is room for {}: the {left_out} faintest are left out; a higher \
+                 memory cap, or fewer vertices, would keep them",
                 triangles - left_out
             )
         })

@@ -90,6 +90,20 @@ fn a_run_learns_through_all_its_events_and_ends_as_a_mesh() {
         assert!(stages.iter().any(|(name, _)| name == stage), "no {stage} in {stages:?}");
     }
     assert!(stages.iter().all(|(_, n)| *n <= 12_000), "{stages:?}");
+    // A connected surface has more than three triangles a vertex, and all of them have room.
+    let warnings = runs::events(&root, "warning");
+    assert!(
+        !warnings
+            .iter()
+            .any(|row| row["detail"]["message"].as_str().unwrap().contains("left out")),
+        "{warnings:?}"
+    );
+    let connected = runs::events(&root, "mesh_stage")
+        .into_iter()
+        .find(|row| row["detail"]["stage"] == "connect")
+        .unwrap();
+    let [v, t] = ["vertices", "triangles"].map(|key| connected["detail"][key].as_u64().unwrap());
+    assert!(t > 3 * v, "{t} triangles of {v} vertices");
     let end = model(&root, 60);
     assert!(end.floor > 0.99 && end.sigma < 0.001, "{} {}", end.floor, end.sigma);
     let mut used = vec![false; end.positions.len()];

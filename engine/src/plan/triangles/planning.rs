@@ -1,8 +1,8 @@
 //! Capacities and memory of a run that trains triangles.
 //!
-//! There is room for three triangles a vertex and a record for each, so that no view can show too many; what is short of room are
-//! intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or under `up to N` what the budget
-//! holds of them.
+//! There is room for five triangles a vertex, or three where memory is short, and a record for each, so that no view can show
+//! too many; what is short of room are intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or
+//! under `up to N` what the budget holds of them.
 
 use crate::config::{MostGaussians, Profile, TriangleGradient};
 use crate::gaussians::layout::chunk_within;
@@ -20,10 +20,17 @@ use crate::program::TensorTable;
 use crate::scene::SceneIndex;
 use crate::step::{self, BandTensors, Capacities, ResidentImages, StepTensors, Terms, TriangleSizes, Turns};
 
-/// Triangles there is room for, a vertex.
-const TRIANGLES_PER_VERTEX: u32 = 3;
+/// Triangles there is room for, a vertex, where memory is not short: connected surfaces were seen to have 4.1 to 4.6. What has no room
+/// is missing from the surface, so intersections give way first,
+const AMPLE: u32 = 5;
+/// as far as this level.
+const AMPLE_LEVEL: u32 = GENEROUS / 2;
+/// The same where memory is short; fewer vertices would cost more than the faintest triangles.
+const LEAST: u32 = 3;
 /// Bytes that a vertex takes of the largest tensor that a pass binds whole: records of all its triangles.
-const BOUND_BYTES: u64 = 16 * TRIANGLES_PER_VERTEX as u64;
+const BOUND_BYTES: u64 = RECORD_BYTES * LEAST as u64;
+/// Bytes of a triangle's record in it.
+const RECORD_BYTES: u64 = 16;
 /// Bytes of an intersection in such a tensor.
 const INTERSECTION_BYTES: u64 = 16;
 /// Bytes of a pixel in such a tensor.
@@ -139,20 +146,38 @@ pub fn plan(
         .into());
     }
     let resident = resident_bytes(profile, scene);
-    let build = |vertices: u32, level: u32| -> Result<Candidate, PlanError> {
+    let build_for = |vertices: u32, each: u32, level: u32| -> Result<Candidate, PlanError> {
         let sizes = TriangleSizes {
             vertices,
             exact: profile.mesh_splatting.gradient == TriangleGradient::Exact,
         };
-        let (capacities, source) = capacities(profile, scene, sizes, level, limits, faults);
+        let triangles = vertices.saturating_mul(each).max(start.triangles);
+        let (capacities, source) = capacities(profile, scene, (sizes, triangles), level, limits, faults);
         let pages = (&resident[..], limits.largest_tensor());
         let plan = TrainPlan::of_triangles(&capacities, sizes, variants, profile, pages);
         Candidate::new(plan, source, profile, scene, (budget, limits))
     };
+    let build = |vertices: u32, level: u32| build_for(vertices, LEAST, level);
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
     let wanted = profile.mesh_splatting.max_points.number().min(most).max(start.vertices);
-    let mut best = build(wanted, GENEROUS)?;
-    if !fits(&best) {
+    let is_bindable = u64::from(wanted) * u64::from(AMPLE) * RECORD_BYTES <= limits.largest_tensor();
+    let ample = match is_bindable {
+        true => Some(build_for(wanted, AMPLE, AMPLE_LEVEL)?).filter(fits),
+        false => None,
+    };
+    let each = if ample.is_some() { AMPLE } else { LEAST };
+    let mut best = build_for(wanted, each, GENEROUS)?;
+    if fits(&best) {
+        // With all that a run may want.
+    } else if let Some(ample) = ample {
+        best = largest(
+            AMPLE_LEVEL,
+            GENEROUS,
+            ample,
+            |level| build_for(wanted, AMPLE, level),
+            fits,
+        )?;
+    } else {
         let least = build(wanted, 0)?;
         let needed_bytes = least.placed.device_bytes();
         best = if fits(&least) {
@@ -214,10 +239,7 @@ fn check_memory(profile: &Profile, vertices: u32, available: Option<u64>) -> Res
     let connects = profile
         .triangle_schedule()
         .is_some_and(|settings| settings.connect && settings.connected_after() <= settings.iterations);
-    let needs = |vertices: u32| {
-        let triangles = u64::from(TRIANGLES_PER_VERTEX) * u64::from(vertices);
-        kiln_triangles::host_bytes(vertices.into(), triangles)
-    };
+    let needs = |vertices: u32| kiln_triangles::host_bytes(vertices.into(), u64::from(LEAST) * u64::from(vertices));
     match available {
         Some(available_bytes) if connects && needs(vertices) > available_bytes => {
             let fitting = (0..=vertices / SIZE_STEP).map(|k| k * SIZE_STEP);
@@ -244,16 +266,15 @@ fn intersections(triangles: u32, level: u32, tiles: u32) -> u32 {
     least.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
 }
 
-/// Capacities for a model of `sizes` at `level`, and where they come from.
+/// Capacities for a model of `sizes` and so many triangles at `level`, and where they come from.
 fn capacities(
     profile: &Profile,
     scene: &SceneIndex,
-    sizes: TriangleSizes,
+    (sizes, triangles): (TriangleSizes, u32),
     level: u32,
     limits: PlanLimits,
     faults: &Faults,
 ) -> (Capacities, CapacitySource) {
-    let triangles = sizes.vertices.saturating_mul(TRIANGLES_PER_VERTEX);
     let least = faults.i_cap.unwrap_or(0);
     let mut c = Capacities::new(triangles, triangles, least, profile.model.sh_degree, pixel_sizes(scene));
     c.binding_bytes = limits.binding_bytes;
