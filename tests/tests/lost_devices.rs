@@ -227,10 +227,8 @@ fn slow_programs_are_cut() {
         program.copy(views[k % 2], views[(k + 1) % 2]);
     }
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).unwrap();
-    let options = RecordOptions {
-        watched: true,
-        ..RecordOptions::default()
-    };
+    // Whatever it is for: a step, an evaluation or a mesh.
+    let options = RecordOptions::default();
     let compiled = gpu.compile(&program, options).unwrap();
     assert_eq!(compiled.parts(), 8, "careful at first");
     for _ in 0..40 {

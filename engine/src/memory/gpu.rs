@@ -168,7 +168,11 @@ impl Gpu {
     /// # Errors
     /// [`MemoryError::Vulkan`].
     pub fn run(&mut self, program: &Program) -> Result<(), MemoryError> {
-        let compiled = self.compile(program, RecordOptions::default())?;
+        let once = RecordOptions {
+            once: true,
+            ..RecordOptions::default()
+        };
+        let compiled = self.compile(program, once)?;
         self.run_compiled(&compiled)
     }
 

@@ -8,6 +8,9 @@ use ash::vk;
 use super::pipeline::PipelineCache;
 use super::{BlockRounding, Caps, Instance, VkError};
 
+/// How long a submission may take where nothing else is asked for: a twentieth of what Windows gives a device to answer.
+const SUBMIT_LIMIT_MS: u32 = 100;
+
 /// A logical device. Everything made from it keeps it alive.
 pub struct Device {
     instance: Arc<Instance>,
@@ -143,7 +146,7 @@ impl Device {
             peak_reserved_bytes: AtomicU64::new(0),
             lost: AtomicBool::new(false),
             marks_passes: AtomicBool::new(false),
-            submit_limit_ms: AtomicU32::new(0),
+            submit_limit_ms: AtomicU32::new(SUBMIT_LIMIT_MS),
         };
         device.block_rounding = BlockRounding::measure(&device.raw)?;
         Ok(Arc::new(device))
@@ -242,7 +245,7 @@ impl Device {
     }
 
     /// Programs compiled from now on are submitted in parts that take no longer than this, as far as they can be cut; 0 = in
-    /// one.
+    /// one. [`SUBMIT_LIMIT_MS`] until it is called.
     pub fn limit_submissions(&self, limit_ms: u32) {
         self.submit_limit_ms.store(limit_ms, Ordering::Relaxed);
     }

@@ -47,8 +47,10 @@ pub struct RecordOptions {
     pub slots: u32,
     /// Write timestamps after every command.
     pub timestamps: bool,
-    /// Submit in parts and mark passes, as the device is told to.
+    /// Mark passes, where the device does.
     pub watched: bool,
+    /// It runs once: how long its parts take changes nothing.
+    pub once: bool,
 }
 
 /// A command with the handles of a device.
@@ -141,6 +143,7 @@ pub struct CompiledProgram {
     script: Script,
     state: Mutex<State>,
     barriers: usize,
+    once: bool,
 }
 
 /// What submitting changes.
@@ -168,9 +171,7 @@ impl CompiledProgram {
     ) -> Result<Self, VkError> {
         let raw = device.raw();
         // Those that time each command are cut like those that do not.
-        let limit_ms = device
-            .submit_limit_ms()
-            .filter(|_| options.watched && !options.timestamps);
+        let limit_ms = device.submit_limit_ms().filter(|_| !options.timestamps);
         let mut compiled = Self {
             device: device.clone(),
             pool: vk::CommandPool::null(),
@@ -189,6 +190,7 @@ impl CompiledProgram {
                 slots: Vec::new(),
             }),
             barriers: 0,
+            once: options.once,
         };
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.queue_family());
         device.attempt("vkCreateCommandPool")?;
@@ -228,7 +230,8 @@ impl CompiledProgram {
 
     fn recording(&self, slot: u32, cuts: &Cuts, version: u32) -> Result<Recording, VkError> {
         let times = self.timestamps.get(slot as usize);
-        let timed_parts = cuts.is_limited() && times.is_none() && self.device.caps().timestamp_period_ns > 0.0;
+        let timed_parts =
+            cuts.is_limited() && !self.once && times.is_none() && self.device.caps().timestamp_period_ns > 0.0;
         Recording::new(
             &self.device,
             self.pool,
