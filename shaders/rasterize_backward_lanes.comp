@@ -2,12 +2,16 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+// kiln-variant: -
+// kiln-variant: crowded CROWDED=1
 // kiln-like: rasterize_backward.column
 // `rasterize_backward.column` on CPU drivers, a subgroup of eight lanes a tile, see `common/lanes.glsl`. Walks each pixel's
 // contributors back to front; the tile's sums go to the splat's own emission slot.
 //
 // All sums of a splat follow from sums of the pull on its exponent, alone and times the offset's powers, so a pixel adds few
 // numbers, and its column's offset along x is a factor of their sums.
+//
+// `crowded`: for tiles of so many splats that the driver cuts the plain build's loops, with the same sums.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
@@ -130,36 +134,55 @@ void main() {
                 sums.statistic += abs(pull) * dot(abs(slope), half_size); \
             } \
         }
+// Adds one block's share of splat s, which lane k holds.
+#define ADD_SHARE(B) { \
+            Sums sums = Sums(vec3(0.0), vec3(0.0), 0.0, vec4(0.0)); \
+            FOUR_OF(B, ADD) \
+            float dx = s.position.x - float(x[B & 1]); \
+            sums.pull.y = dx * sums.pull.x; \
+            sums.square.xy = dx * vec2(sums.pull.y, sums.pull.z); \
+            GATHER(mine.pull.x, sums.pull.x) \
+            GATHER(mine.pull.y, sums.pull.y) \
+            GATHER(mine.pull.z, sums.pull.z) \
+            GATHER(mine.square.x, sums.square.x) \
+            GATHER(mine.square.y, sums.square.y) \
+            GATHER(mine.square.z, sums.square.z) \
+            if (STATISTIC != 0u) { \
+                GATHER(mine.statistic, sums.statistic) \
+            } \
+            GATHER(mine.color.r, sums.color.r) \
+            GATHER(mine.color.g, sums.color.g) \
+            GATHER(mine.color.b, sums.color.b) \
+            if (SCORES != 0u) { \
+                GATHER(mine.color.a, sums.color.a) \
+            } \
+        }
+#ifdef CROWDED
+#define ADD_ONE(B) { \
+            uint waiting = by_block[B >> 2] >> (8 * (B & 3) + k) & 1u; \
+            ADD_SHARE(B) \
+        }
+        // A loop that asks at its end takes a turn less.
+        uint k = 0u;
+        do {
+            Splat s = pass_around(held, k);
+            vec3 scaled = scaled_conic(s.conic);
+            EACH_BLOCK(ADD_ONE)
+            ++k;
+        } while (k < LANES);
+#else
 #define ADD_BLOCK(B) { \
             uint waiting = by_block[B >> 2] >> (8 * (B & 3)) & 0xffu; \
             do { \
                 uint k = min(uint(findLSB(waiting)), LANES - 1u); \
                 Splat s = pass_around(held, k); \
                 vec3 scaled = scaled_conic(s.conic); \
-                Sums sums = Sums(vec3(0.0), vec3(0.0), 0.0, vec4(0.0)); \
-                FOUR_OF(B, ADD) \
-                float dx = s.position.x - float(x[B & 1]); \
-                sums.pull.y = dx * sums.pull.x; \
-                sums.square.xy = dx * vec2(sums.pull.y, sums.pull.z); \
-                GATHER(mine.pull.x, sums.pull.x) \
-                GATHER(mine.pull.y, sums.pull.y) \
-                GATHER(mine.pull.z, sums.pull.z) \
-                GATHER(mine.square.x, sums.square.x) \
-                GATHER(mine.square.y, sums.square.y) \
-                GATHER(mine.square.z, sums.square.z) \
-                if (STATISTIC != 0u) { \
-                    GATHER(mine.statistic, sums.statistic) \
-                } \
-                GATHER(mine.color.r, sums.color.r) \
-                GATHER(mine.color.g, sums.color.g) \
-                GATHER(mine.color.b, sums.color.b) \
-                if (SCORES != 0u) { \
-                    GATHER(mine.color.a, sums.color.a) \
-                } \
+                ADD_SHARE(B) \
                 waiting &= waiting - 1u; \
             } while (waiting != 0u); \
         }
         EACH_BLOCK(ADD_BLOCK)
+#endif
         if (lane < left) {
             vec3 conic = held.conic;
             vec2 d_mean = -vec2(dot(conic.xy, mine.pull.yz), dot(conic.yz, mine.pull.yz));

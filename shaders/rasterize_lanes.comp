@@ -2,9 +2,11 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
+// kiln-variant: -
+// kiln-variant: crowded CROWDED=1
 // kiln-like: rasterize.column
 // `rasterize` on CPU drivers: blends the sorted splats of a tile front to back (Kerbl et al. 2023, eq. 3), a subgroup of
-// eight lanes a tile. See `common/lanes.glsl`.
+// eight lanes a tile. See `common/lanes.glsl`. `crowded`: for tiles of so many splats that the driver cuts the plain build's loops.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
@@ -80,8 +82,23 @@ void main() {
             transmittance[P] = taken ? next : transmittance[P]; \
             last[P] = taken ? first + k - range.x + 1u : last[P]; \
         }
+#define WAITING(B) ((all_open >> (4 * B) & 0xfu) != 0u ? by_block[B >> 2] >> (8 * (B & 3)) & 0xffu : 0u)
+#ifdef CROWDED
+#define BLEND_ONE(B) { \
+            uint waiting = WAITING(B) >> k & 1u; \
+            FOUR_OF(B, BLEND) \
+        }
+        // A loop that asks at its end takes a turn less.
+        uint k = 0u;
+        do {
+            Splat s = pass_around(held, k);
+            vec3 scaled = scaled_conic(s.conic);
+            EACH_BLOCK(BLEND_ONE)
+            ++k;
+        } while (k < LANES);
+#else
 #define BLEND_BLOCK(B) { \
-            uint waiting = (all_open >> (4 * B) & 0xfu) != 0u ? by_block[B >> 2] >> (8 * (B & 3)) & 0xffu : 0u; \
+            uint waiting = WAITING(B); \
             do { \
                 uint k = min(uint(findLSB(waiting)), LANES - 1u); \
                 Splat s = pass_around(held, k); \
@@ -91,6 +108,7 @@ void main() {
             } while (waiting != 0u); \
         }
         EACH_BLOCK(BLEND_BLOCK)
+#endif
         all_open = all_bits(open);
     }
 #define STORE(P) { \

@@ -44,7 +44,7 @@ fn raster(t: &StepTensors) -> &'static str {
     match (t.splats.plane, t.variants.threads) {
         (None, _) => rasterize::shader(&t.variants).name,
         (Some(_), Threads::Pixels) => "rasterize.surface",
-        (Some(_), Threads::Columns | Threads::Lanes) => "rasterize.column_surface",
+        (Some(_), Threads::Columns | Threads::Lanes | Threads::Crowded) => "rasterize.column_surface",
     }
 }
 

@@ -331,8 +331,8 @@ impl Failure for TrainError {
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Some(MORE_ROOM.to_owned()),
                 Some(Stall::Loops) => Some(
-                    "a GPU's driver has no such limit; on this one, larger images or a smaller `memory.max_gaussians` put \
-                     fewer splats in a tile"
+                    "this CPU driver takes some 8000 splats a tile, in steps of training some 50000; larger photos (a smaller \
+                     `-r`), fewer Gaussians (`--set memory.max_gaussians=N`) or a GPU do not come there"
                         .to_owned(),
                 ),
                 _ => Some(

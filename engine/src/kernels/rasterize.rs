@@ -58,6 +58,7 @@ pub fn record(
         }
         match variants.threads {
             Threads::Lanes => program.pass(&rasterize_lanes::KERNEL, spec, bind, push, groups),
+            Threads::Crowded => program.pass(&rasterize_lanes::CROWDED, spec, bind, push, groups),
             Threads::Columns => program.pass(&rasterize::COLUMN, spec, bind, push, groups),
             Threads::Pixels => {
                 let bind = rasterize::Bind {
@@ -75,6 +76,7 @@ pub fn record(
 pub fn shader(variants: &Variants) -> &'static Shader {
     match variants.threads {
         Threads::Lanes => &rasterize_lanes::KERNEL.shader,
+        Threads::Crowded => &rasterize_lanes::CROWDED.shader,
         Threads::Columns => &rasterize::COLUMN.shader,
         Threads::Pixels => &rasterize::KERNEL.shader,
     }

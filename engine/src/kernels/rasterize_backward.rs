@@ -10,7 +10,7 @@
 use super::counters::Args;
 use super::generated::{gradient_check, gradient_fold, rasterize_backward, rasterize_backward_lanes, splat_clear};
 use super::views::{IMAGE_BYTES, Intersections, Partials, Pixels, Reduction, Shared, Splats, Threads, Variants};
-use crate::program::{Program, Shader, Span};
+use crate::program::{Kernel, Program, Shader, Span};
 
 /// Appends all passes: [`record_clear`], [`record_sums`], [`record_check`].
 pub fn record(
@@ -111,8 +111,8 @@ pub fn record_tiles(
                     normal_gradient: planes.by_coverage,
                 };
                 program.pass(&rasterize_backward::COLUMN_SURFACE, spec, bind, push, groups);
-            } else if variants.threads == Threads::Lanes {
-                program.pass(&rasterize_backward_lanes::KERNEL, spec, bind, push, groups);
+            } else if let Some(kernel) = lanes(variants) {
+                program.pass(kernel, spec, bind, push, groups);
             } else {
                 program.pass(&rasterize_backward::COLUMN, spec, bind, push, groups);
             }
@@ -219,11 +219,22 @@ pub fn record_fold(
     program.pass(&gradient_fold::SURFACE, (), bind, (), groups);
 }
 
+/// The kernel that takes a tile a subgroup of eight lanes, where `variants` want one.
+fn lanes(
+    variants: &Variants,
+) -> Option<&'static Kernel<rasterize_backward::ColumnBind, rasterize_backward::Push, rasterize_backward::Spec>> {
+    match variants.threads {
+        Threads::Lanes => Some(&rasterize_backward_lanes::KERNEL),
+        Threads::Crowded => Some(&rasterize_backward_lanes::CROWDED),
+        Threads::Columns | Threads::Pixels => None,
+    }
+}
+
 /// The shader that makes the sums of a tile.
 #[must_use]
 pub fn sums(variants: &Variants) -> &'static Shader {
     match variants.reduction {
-        Reduction::Segmented if variants.threads == Threads::Lanes => &rasterize_backward_lanes::KERNEL.shader,
+        Reduction::Segmented if let Some(kernel) = lanes(variants) => &kernel.shader,
         Reduction::Segmented => &rasterize_backward::COLUMN.shader,
         Reduction::Atomic => &rasterize_backward::ATOMIC.shader,
         Reduction::CompareExchange => &rasterize_backward::COMPARE_EXCHANGE.shader,

@@ -198,6 +198,9 @@ pub enum Threads {
     Columns,
     /// One tile per subgroup of eight lanes, for CPU drivers; losses go tile by tile.
     Lanes,
+    /// The same for tiles of so many splats that the driver cuts the loops of [`Threads::Lanes`]: a tenth of their turns, more work where
+    /// splats are small. Gives the same bytes.
+    Crowded,
 }
 
 impl Threads {
@@ -208,6 +211,7 @@ impl Threads {
             Self::Pixels => "pixels",
             Self::Columns => "columns",
             Self::Lanes => "lanes",
+            Self::Crowded => "crowded",
         }
     }
 }
@@ -224,6 +228,18 @@ pub struct Variants {
 }
 
 impl Variants {
+    /// Those of steps in bands, which a step with crowded tiles becomes.
+    #[must_use]
+    pub fn for_bands(self) -> Self {
+        match self.threads {
+            Threads::Lanes => Self {
+                threads: Threads::Crowded,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// True where a rasteriser takes tiles by [`Intersections::tile_order`]. Those that take a column a thread do not: on
     /// software drivers a few long tiles are spread over few threads anyway.
     #[must_use]

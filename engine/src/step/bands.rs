@@ -6,6 +6,8 @@
 //! without bands and sums go on where the last band left them, so image, gradients and, with the segmented reduction,
 //! every byte are those of the unbanded step.
 //!
+//! On CPU drivers bands are drawn by kernels for crowded tiles, so that a step whose loops the driver cut comes here too.
+//!
 //! Views with more visible Gaussians than records take the programs of [`super::record_bands`] instead.
 //!
 //! Parts are programs of their own and repeat, so each holds the tensors that pass between them from its first command
@@ -88,6 +90,7 @@ impl BandTensors {
 /// Lists the parts of a step and of an evaluation. `keep` receives copies of tensors that the host reads after an evaluation.
 #[must_use]
 pub fn banded(t: &StepTensors, b: &BandTensors, keep: &[(Span, Span)]) -> Parts {
+    let t = &t.in_bands();
     let (s, pixels) = (&t.shared, &t.pixels);
     let is_resident = !t.resident.pages.is_empty();
     let (prefix, depth_order) = record_prefix(t, b, !is_resident);

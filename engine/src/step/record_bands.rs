@@ -132,6 +132,7 @@ impl RecordBandTensors {
 /// Lists what draws a view with records in bands. `keep` receives copies of tensors that the host reads afterwards.
 #[must_use]
 pub fn render_in_bands(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
+    let t = &t.in_bands();
     let s = &t.shared;
 
     let image = drawn(t);
@@ -220,6 +221,7 @@ fn record_prefix(t: &StepTensors, r: &RecordBandTensors, with_photo: bool, held:
 /// Lists the parts of a training step with records in bands, and those of [`render_in_bands`].
 #[must_use]
 pub fn banded_records(t: &StepTensors, b: &BandTensors, r: &RecordBandTensors, keep: &[(Span, Span)]) -> Parts {
+    let t = &t.in_bands();
     let r = &r.for_steps(t);
     let mut parts = render_in_bands(t, b, r, keep);
     let (s, splats, pixels) = (&t.shared, &t.splats, &t.pixels);

@@ -147,6 +147,14 @@ impl StepTensors {
         )
     }
 
+    /// The same for steps and renders in bands.
+    pub(super) fn in_bands(&self) -> Self {
+        Self {
+            variants: self.variants.for_bands(),
+            ..self.clone()
+        }
+    }
+
     /// The same as [`StepTensors::for_rendering`], and renders come with depth and normals.
     #[must_use]
     pub fn for_surfaces(table: &mut TensorTable, capacities: &Capacities, variants: &Variants) -> Self {

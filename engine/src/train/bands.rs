@@ -5,10 +5,15 @@ use std::ops::Range;
 use super::TrainError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::kernels::uniforms::StepUniforms;
+use crate::kernels::views::Variants;
 use crate::memory::Gpu;
 use crate::program::Span;
 use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull, Turns};
 use crate::vk::{CompiledProgram, Ticket};
+
+/// Splats of a tile up to which no driver cuts the loops over them: llvmpipe ends them after 65 535 turns, of which eight splats that reach
+/// all of a tile take 65.
+const CROWDED_TILE: u32 = 8000;
 
 /// The ranges on their way to the device, and how to find them.
 pub(crate) struct BandRing {
@@ -32,6 +37,11 @@ pub(crate) struct BandedView {
 }
 
 impl BandedView {
+    /// Splats of the fullest tile.
+    pub(super) fn longest(&self) -> u32 {
+        self.histogram.iter().copied().max().unwrap_or(0)
+    }
+
     /// Tile intersections of the whole view.
     pub(super) fn intersections(&self) -> u32 {
         let sum: u64 = self.histogram.iter().map(|n| u64::from(*n)).sum();
@@ -158,6 +168,8 @@ pub(super) struct Banding {
     pub(super) asked: Option<u32>,
     /// Memory is short: every step runs in at least so many bands.
     pub(super) pressed: Option<u32>,
+    /// Bands are drawn by kernels for crowded tiles.
+    has_crowded: bool,
     /// What the last banded step would not have fit whole for.
     pub(super) crowded: Option<Turns>,
     /// Steps done in bands.
@@ -167,10 +179,11 @@ pub(super) struct Banding {
 }
 
 impl Banding {
-    pub(crate) fn new(ring: BandRing, asked: Option<u32>) -> Self {
+    pub(crate) fn new(ring: BandRing, asked: Option<u32>, variants: &Variants) -> Self {
         Self {
             ring,
             asked,
+            has_crowded: variants.for_bands() != *variants,
             pressed: None,
             crowded: None,
             steps: 0,
@@ -190,12 +203,18 @@ impl Banding {
         self.ring.set_least(self.asked.max(least).unwrap_or(1));
     }
 
+    /// True when a step whose longest list has so many splats is not to be tried whole: its loops would be cut.
+    pub(super) fn is_crowded(&self, longest: u32) -> bool {
+        self.has_crowded && longest > CROWDED_TILE
+    }
+
     /// How to go on after a stall; none when there is no way.
     pub(super) fn way_out(&self, stall: Stall) -> Option<Turns> {
         match stall {
             Stall::Intersections => Some(Turns::Lists),
             Stall::Visible => self.ring.has_records_in_turns().then_some(Turns::Records),
-            Stall::NonFinite | Stall::Loops => None,
+            Stall::Loops => self.has_crowded.then_some(Turns::Lists),
+            Stall::NonFinite => None,
         }
     }
 }

@@ -200,7 +200,7 @@ impl Trainer {
             .compile(&gpu, recorded_for, with_times, |job| has_times && job.is_step())?;
         let least = faults.bands;
         let ring = BandRing::new(plan.bands, plan.record_bands.as_ref(), least, report.capacities);
-        let banding = Banding::new(ring, least);
+        let banding = Banding::new(ring, least, &plan.tensors.variants);
         let probe = match &plan.probe {
             Some(tensors) => Some(Probe::new(&gpu, tensors)?),
             None => None,

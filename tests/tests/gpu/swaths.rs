@@ -83,8 +83,10 @@ fn steps_in_swaths_give_the_same_bytes() {
         variants(Reduction::Segmented, Threads::Columns),
         variants(Reduction::Segmented, Threads::Pixels),
         variants(Reduction::Segmented, Threads::Lanes),
+        variants(Reduction::Segmented, Threads::Crowded),
     ];
-    for variants in list.iter().filter(|v| v.threads != Threads::Lanes || subgroup == 8) {
+    let eight = |threads| matches!(threads, Threads::Lanes | Threads::Crowded);
+    for variants in list.iter().filter(|v| !eight(v.threads) || subgroup == 8) {
         let whole = trained(&capacities(u64::MAX), variants);
         for (binding, maps, images) in [(BINDINGS[0], 4, 1), (BINDINGS[1], 8, 2), (BINDINGS[2], 23, 23)] {
             let c = capacities(binding);
@@ -93,6 +95,7 @@ fn steps_in_swaths_give_the_same_bytes() {
             let shaders = match variants.threads {
                 Threads::Columns => ["loss_gradient", "rasterize.column"],
                 Threads::Lanes => ["loss_gradient", "rasterize_lanes"],
+                Threads::Crowded => ["loss_gradient", "rasterize_lanes.crowded"],
                 Threads::Pixels => ["loss_gradient_strip", "rasterize"],
             };
             let counts = shaders.map(|shader| passes(&program, shader));

@@ -119,7 +119,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 200] = [
+pub static ALL: [&Shader; 202] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -257,7 +257,9 @@ pub static ALL: [&Shader; 200] = [
     &rasterize_backward::COMPARE_EXCHANGE.shader,
     &rasterize_backward::COMPARE_EXCHANGE_SURFACE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
+    &rasterize_backward_lanes::CROWDED.shader,
     &rasterize_lanes::KERNEL.shader,
+    &rasterize_lanes::CROWDED.shader,
     &record_ids::KERNEL.shader,
     &reference::KERNEL.shader,
     &reorder::PUT.shader,

@@ -9,3 +9,9 @@ pub static KERNEL: Kernel<ColumnBind, Push, Spec> = Kernel::new(
     "rasterize_backward_lanes",
     include_bytes!("../../../../shaders/spv/rasterize_backward_lanes.spv"),
 );
+
+/// `rasterize_backward_lanes.crowded.spv`, made with `CROWDED=1`.
+pub static CROWDED: Kernel<ColumnBind, Push, Spec> = Kernel::new(
+    "rasterize_backward_lanes.crowded",
+    include_bytes!("../../../../shaders/spv/rasterize_backward_lanes.crowded.spv"),
+);

@@ -9,3 +9,9 @@ pub static KERNEL: Kernel<ColumnBind, Push, Spec> = Kernel::new(
     "rasterize_lanes",
     include_bytes!("../../../../shaders/spv/rasterize_lanes.spv"),
 );
+
+/// `rasterize_lanes.crowded.spv`, made with `CROWDED=1`.
+pub static CROWDED: Kernel<ColumnBind, Push, Spec> = Kernel::new(
+    "rasterize_lanes.crowded",
+    include_bytes!("../../../../shaders/spv/rasterize_lanes.crowded.spv"),
+);

@@ -140,14 +140,16 @@ impl<'a> Renderer<'a> {
             let Some(stall) = counters.stall() else {
                 return Ok(stage.readback.read(stage.gpu.memory(), block, keep_image, None)?);
             };
-            if stall == Stall::Visible && stage.has_bands() {
+            if matches!(stall, Stall::Visible | Stall::Loops) && stage.has_bands() {
                 return stage.run_in_bands(block, keep_image);
             }
             let planned = stage.tensors.capacities;
             let wanted = counters.intersections_wanted;
             // An eighth more, so that views only a little heavier need no plan of their own.
             self.intersections = Some(wanted.saturating_add(wanted / 8));
-            if stall != Stall::Intersections {
+            // Parts are drawn in bands, whose kernels are for crowded tiles.
+            let is_crowded = stall == Stall::Loops && !self.only_parts;
+            if stall != Stall::Intersections && !is_crowded {
                 return Err(TrainError::Stalled {
                     counters: Box::new(counters),
                     v_cap: planned.v_cap,
@@ -155,7 +157,7 @@ impl<'a> Renderer<'a> {
                 }
                 .into());
             }
-            self.only_parts = self.capacities().i_cap < wanted;
+            self.only_parts = is_crowded || self.capacities().i_cap < wanted;
             // The old plan is given back first: both need not fit together.
             let old = self.stage.take();
             self.weights = old.and_then(|stage| stage.lpips).map(Lpips::into_weights);

@@ -9,7 +9,8 @@
 //!   one would have fit.
 //! - Too many visible Gaussians: the same with bands that make their own records, where the plan has fewer records than
 //!   Gaussians. What ends a run is one tile with more splats than records, [`TrainError::TileTooFull`].
-//! - Loops cut by the driver: the run ends, because the step would come out wrong again.
+//! - Loops cut by the driver: on CPU drivers, whose bands are drawn by kernels for crowded tiles, the same with bands. What is cut there too
+//!   ends the run, because the step would come out wrong again.
 //! - Not finite: the step is left out and does not count as an optimiser step; what follows its iteration still happens.
 //!   Gaussians that do so again and again are taken out, see [`super::heal`].
 
@@ -29,6 +30,8 @@ use crate::train::bands::BandedView;
 pub(super) struct Wanted {
     visible: u32,
     intersections: u32,
+    /// Splats of the fullest tile.
+    longest: u32,
 }
 
 impl Wanted {
@@ -36,6 +39,7 @@ impl Wanted {
         Self {
             visible: view.visible,
             intersections: view.intersections(),
+            longest: view.longest(),
         }
     }
 
@@ -44,6 +48,7 @@ impl Wanted {
         Self {
             visible: self.visible.max(other.visible),
             intersections: self.intersections.max(other.intersections),
+            longest: self.longest.max(other.longest),
         }
     }
 }
@@ -62,6 +67,7 @@ impl InBands {
         let wanted = Wanted {
             visible: counters.visible,
             intersections: counters.intersections,
+            longest: 0,
         };
         Self { counters, wanted }
     }
@@ -133,7 +139,7 @@ impl Trainer {
             }
         };
         // Lists in turns may turn out to be not enough.
-        for reason in [Stall::Intersections, Stall::Visible] {
+        for reason in [Stall::Loops, Stall::Intersections, Stall::Visible] {
             if counters.stall() == Some(reason)
                 && let Some(turns) = self.banding.way_out(reason)
             {
@@ -209,7 +215,8 @@ impl Trainer {
         self.banding.crowded = if step.wanted.visible > capacities.v_cap {
             Some(Turns::Records)
         } else {
-            (step.wanted.intersections > capacities.i_cap).then_some(Turns::Lists)
+            let is_crowded = self.banding.is_crowded(step.wanted.longest);
+            (step.wanted.intersections > capacities.i_cap || is_crowded).then_some(Turns::Lists)
         };
         self.banding.steps += 1;
         Ok(step)
