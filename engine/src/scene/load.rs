@@ -436,7 +436,15 @@ impl Loader<'_> {
         }
         if let Some(folder) = &self.options.depths {
             let told = (&mut self.notices, &mut self.warnings);
-            depths::attach(&mut train, self.root, folder, &points, &self.fence, told.0, told.1)?;
+            depths::attach(
+                (&mut train, &test),
+                self.root,
+                folder,
+                &points,
+                &self.fence,
+                told.0,
+                told.1,
+            )?;
         }
         if let Some((folder, axes)) = &self.options.normals {
             let told = (&mut self.notices, &mut self.warnings);
