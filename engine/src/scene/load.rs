@@ -391,7 +391,7 @@ impl Loader<'_> {
             self.root,
             (self.options, &given),
             &self.fence,
-            &mut self.warnings,
+            (&mut self.notices, &mut self.warnings),
         )?;
         let masked = views
             .iter()

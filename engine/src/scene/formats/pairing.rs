@@ -77,6 +77,15 @@ impl Tree {
                 }
             }
         }
+        Self::made_of(tree.photos.into_iter())
+    }
+
+    /// The tree of these paths.
+    pub(in crate::scene) fn made_of(photos: impl Iterator<Item = PathBuf>) -> Self {
+        let mut tree = Self {
+            photos: photos.collect(),
+            ..Self::default()
+        };
         // Whatever order the system lists them in.
         tree.photos.sort();
         for (at, path) in tree.photos.iter().enumerate() {
@@ -88,6 +97,30 @@ impl Tree {
             tree.keys.push(keys);
         }
         tree
+    }
+
+    /// What is left of the tree with the photos that are `wanted`.
+    pub(in crate::scene) fn only(self, wanted: impl Fn(&Path) -> bool) -> Self {
+        Self::made_of(self.photos.into_iter().filter(|path| wanted(path)))
+    }
+
+    /// Paths relative to the folder, sorted.
+    pub(in crate::scene) fn photos(&self) -> impl Iterator<Item = &Path> {
+        self.photos.iter().map(PathBuf::as_path)
+    }
+
+    /// The one photo whose path is the end of `name` in another spelling, or ends so.
+    pub(in crate::scene) fn in_other_folders(&self, name: &str) -> Option<&Path> {
+        let wanted = keys(name);
+        let found = self.by_name.get(wanted.last()?)?;
+        let fits = |at: &usize| {
+            let (long, short) = match self.keys[*at].len() > wanted.len() {
+                true => (&self.keys[*at], &wanted),
+                false => (&wanted, &self.keys[*at]),
+            };
+            long.ends_with(short)
+        };
+        self.one(found.iter().copied().filter(fits), name)
     }
 
     /// The one photo whose path is `name` in another spelling.
