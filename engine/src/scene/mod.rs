@@ -48,6 +48,7 @@ pub(crate) use error::listed;
 pub use evenly::evenly;
 pub use exposures::exposure_spread;
 pub use fisheye::Fisheye;
+pub use formats::beside::photos_below;
 pub use formats::colmap::subset::{SubsetError, Subsets, write_subsets};
 pub use formats::points_ply::read_points;
 pub use index::SceneIndex;

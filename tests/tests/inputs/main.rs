@@ -2,6 +2,7 @@
 //! right picture, what is not is named.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod beside;
 mod bundled;
 mod colmap;
 mod models;

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::beside::is_of_system;
+
 /// Endings of files that are photos, in small letters; the usual ones first.
 pub(in crate::scene) const ENDINGS: [&str; 7] = ["png", "jpg", "jpeg", "webp", "tif", "tiff", "exr"];
 /// Most files of a folder that are listed.
@@ -60,14 +62,26 @@ pub(in crate::scene) struct Tree {
 }
 
 impl Tree {
-    /// Lists `root`, links to folders left out.
+    /// Lists `root`, links to folders and what systems keep for themselves left out.
     pub(in crate::scene) fn of(root: &Path) -> Self {
+        Self::listed(root, |path| !is_of_system(path))
+    }
+
+    /// Lists all of `root` but links to folders.
+    pub(in crate::scene) fn with_all(root: &Path) -> Self {
+        Self::listed(root, |_| true)
+    }
+
+    fn listed(root: &Path, wanted: impl Fn(&Path) -> bool) -> Self {
         let mut tree = Self::default();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             let entries = std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten();
             for entry in entries {
                 let path = folder.join(entry.file_name());
+                if !wanted(&path) {
+                    continue;
+                }
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     if path.components().count() <= MOST_DEEP {
                         folders.push(path);

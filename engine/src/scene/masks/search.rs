@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::scene::formats::beside::{MASK_ENDS, is_of_system};
 use crate::scene::formats::pairing::{Tree, is_photo};
 use crate::scene::view::{View, without_extension};
 
-/// What programs put behind the name of a photo to call its mask.
-const BEHIND: [&str; 3] = ["_mask", ".mask", "-mask"];
 /// What a mask or a folder of masks is called.
 const WORDS: [&str; 2] = ["masks", "mask"];
 /// Most entries of a folder that are looked at.
@@ -50,7 +49,8 @@ pub(super) fn masks(views: &[View], folder: Option<&Path>, given: &[Option<PathB
         let in_folder = folder.map(|folder| Tree::of(folder).only(|name| is_free(&folder.join(name))));
         let beside: BTreeSet<&Path> = photos.iter().filter_map(|photo| photo.parent()).collect();
         let beside = beside.into_iter().map(|folder| {
-            let called = entries(folder).filter(|path| is_photo(path) && has_word(path) && is_free(path));
+            let called =
+                entries(folder).filter(|path| is_photo(path) && has_word(path) && !is_of_system(path) && is_free(path));
             (folder.to_owned(), Tree::made_of(called.map(|path| name(&path).into())))
         });
         Free {
@@ -94,7 +94,7 @@ impl Free {
     fn mask_of(&self, view: &View) -> Option<PathBuf> {
         let bases = [&*view.name, without_extension(&view.name)];
         let of = |behind: &str| bases.map(|base| format!("{base}{behind}.png"));
-        let names: Vec<String> = [""].iter().chain(&BEHIND).flat_map(|behind| of(behind)).collect();
+        let names: Vec<String> = [""].iter().chain(&MASK_ENDS).flat_map(|behind| of(behind)).collect();
         if let Some((folder, tree)) = &self.folder {
             let spelt = names.iter().find_map(|name| tree.spelt(name));
             let found = spelt.or_else(|| names.iter().find_map(|name| tree.in_other_folders(name)));
@@ -106,7 +106,7 @@ impl Free {
         let tree = self.beside.get(folder)?;
         let bases = [&*photo, without_extension(&photo)];
         let of = |behind: &&str| bases.map(|base| format!("{base}{behind}.png"));
-        let found = BEHIND
+        let found = MASK_ENDS
             .iter()
             .flat_map(of)
             .find_map(|name| tree.spelt(&name).map(Path::to_owned));
