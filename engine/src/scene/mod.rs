@@ -19,6 +19,7 @@ mod index;
 mod load;
 mod maps;
 mod masks;
+mod median;
 mod near;
 mod nearest;
 mod normals;
