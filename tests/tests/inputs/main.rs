@@ -5,6 +5,9 @@
 mod beside;
 mod bundled;
 mod colmap;
+mod commands;
+mod frames;
 mod models;
 mod origins;
+mod pictures;
 mod strays;
