@@ -215,16 +215,15 @@ fn the_folder_of_photos_is_that_of_the_photos() {
                 &photo,
             );
         }
-        match SceneIndex::detect(&root) {
-            Err(SceneError::NoPoses {
-                folder: found,
-                photos: count,
-                ..
-            }) => {
-                assert_eq!((found, count), (root.join(folder), photos), "{beside}");
-            }
-            other => panic!("{beside}: {other:?}"),
-        }
+        let Err(SceneError::NoPoses {
+            folder: found,
+            photos: count,
+            ..
+        }) = SceneIndex::detect(&root)
+        else {
+            unreachable!("photos have no poses: {beside}")
+        };
+        assert_eq!((found, count), (root.join(folder), photos), "{beside}");
     }
 }
 
