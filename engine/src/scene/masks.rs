@@ -60,7 +60,7 @@ pub(super) fn attach(
     let found = match (asked, views.first()) {
         (_, None) => return Ok(()),
         (Some(folder), Some(view)) => {
-            let found = search::masks(views, Some(&folder), &given);
+            let found = search::masks(views, root, Some(&folder), &given);
             if found.masks.iter().all(Option::is_none) {
                 return Err(SceneError::NoMasks {
                     images: views.len(),
@@ -72,7 +72,7 @@ pub(super) fn attach(
         }
         (None, Some(_)) => usual(views, root, &given, (notices, warnings)),
     };
-    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
+    let relative = |path: &Path| relative(root, path);
     if let Some(first) = found.renamed.first() {
         let mask = found.masks[*first].as_deref().map(relative).unwrap_or_default();
         notices.push(format!(
@@ -93,21 +93,31 @@ pub(super) fn attach(
     if paths.is_empty() {
         return Ok(());
     }
-    let headers: Vec<Option<Header>> = header::read_all(&paths, fence)?.into_iter().collect::<Result<_, _>>()?;
-    let mut sizes = headers
-        .into_iter()
-        .map(|header| header.map(|header| (header.width, header.height)));
-    let (mut without, mut odd) = (Vec::new(), Vec::new());
-    for (view, path) in views.iter_mut().zip(found.masks) {
-        let Some((path, Some(size_px))) = path.map(|path| (path, sizes.next().flatten())) else {
-            without.push(view.name.clone());
-            continue;
+    let mut headers = header::read_all(&paths, fence)?.into_iter();
+    let (mut without, mut odd, mut guessed) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, (view, path)) in views.iter_mut().zip(found.masks).enumerate() {
+        let header = path.and_then(|path| Some((path, headers.next()?)));
+        let is_renamed = found.renamed.binary_search(&at).is_ok();
+        let (path, size_px) = match header {
+            Some((path, Ok(Some(Header { width, height, .. })))) => (path, (width, height)),
+            Some((_, Err(error))) if !is_renamed || matches!(error, SceneError::LinkOut { .. }) => return Err(error),
+            other => {
+                guessed.extend(other.map(|(path, _)| relative(&path)));
+                without.push(view.name.clone());
+                continue;
+            }
         };
         let wide = |(w, h): (u32, u32)| (u64::from(w), u64::from(h));
         // a mask lies over the stored picture: it is turned and undistorted with it
         let image_px = view.upright.file_px;
         if !is_scaled_copy(wide(size_px), wide(image_px)) {
-            odd.push((view.name.clone(), path, size_px, view.image_path.clone(), image_px));
+            // what a name alone made a mask does not stop a run
+            if is_renamed {
+                guessed.push(relative(&path));
+                without.push(view.name.clone());
+            } else {
+                odd.push((view.name.clone(), path, size_px, view.image_path.clone(), image_px));
+            }
             continue;
         }
         view.mask = Some(MaskFile { path, size_px });
@@ -123,7 +133,14 @@ pub(super) fn attach(
             all,
         });
     }
-    if !without.is_empty() {
+    if !guessed.is_empty() {
+        warnings.push(format!(
+            "{} files that are called masks have another shape than their images, or cannot be read, and are not used: {}",
+            guessed.len(),
+            listed(&guessed)
+        ));
+    }
+    if !without.is_empty() && without.len() < views.len() {
         warnings.push(format!(
             "{} of {} images have no mask and count whole: {}",
             without.len(),
@@ -134,6 +151,12 @@ pub(super) fn attach(
     Ok(())
 }
 
+/// A path in the scene, as people name it.
+fn relative(root: &Path, path: &Path) -> String {
+    let path = path.strip_prefix(root).unwrap_or(path);
+    path.to_string_lossy().replace('\\', "/")
+}
+
 /// Masks where none are asked for: in the first folder with such a name that has any, and beside the images. What has none is named.
 fn usual(
     views: &[View],
@@ -141,22 +164,22 @@ fn usual(
     given: &[Option<PathBuf>],
     (notices, warnings): (&mut Vec<String>, &mut Vec<String>),
 ) -> Found {
-    let (folders, others) = search::folders(root);
+    let (folders, others) = search::folders(root, views);
     let (mut used, mut unfit) = (None, Vec::new());
     for folder in folders {
         if used.is_some() {
             unfit.push(folder);
             continue;
         }
-        let found = search::masks(views, Some(&folder), given);
+        let found = search::masks(views, root, Some(&folder), given);
         match found.masks.iter().flatten().any(|mask| mask.starts_with(&folder)) {
             true => used = Some(found),
             false => unfit.push(folder),
         }
     }
     let has_masks = used.is_some();
-    let found = used.unwrap_or_else(|| search::masks(views, None, given));
-    let name = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let found = used.unwrap_or_else(|| search::masks(views, root, None, given));
+    let name = |path: &Path| relative(root, path);
     for folder in unfit {
         match (views.first(), has_masks) {
             (Some(view), false) => warnings.push(format!(

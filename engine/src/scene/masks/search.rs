@@ -19,14 +19,19 @@ pub(super) struct Found {
     pub(super) masks: Vec<Option<PathBuf>>,
     /// Views whose masks are there under other names than the usual ones.
     pub(super) renamed: Vec<usize>,
-    /// Files of the folder, and files beside photos that are called masks, which are of no view; sorted.
+    /// Files of the folder, and files beside photos or the data set that are called masks, which are of no view; sorted.
     pub(super) spare: Vec<PathBuf>,
 }
 
-/// Folders in `root` with files that are called `masks` or `mask`, in the order in which they are tried, and others that have the word in
-/// their name.
-pub(super) fn folders(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let mut found: Vec<PathBuf> = entries(root).filter(|path| has_word(path) && has_files(path)).collect();
+/// Folders in `root` and beside the first of `views` with files that are called `masks` or `mask`, in the order in which they are tried, and
+/// others that have the word in their name.
+pub(super) fn folders(root: &Path, views: &[View]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let beside = views.first().and_then(|view| view.image_path.parent());
+    let places = std::iter::once(root).chain(beside.filter(|folder| *folder != root));
+    let mut found: Vec<PathBuf> = places
+        .flat_map(entries)
+        .filter(|path| has_word(path) && has_files(path))
+        .collect();
     // `masks` comes before `mask`, and both before `Masks`
     let rank = |path: &Path| WORDS.iter().position(|word| path.ends_with(word));
     found.sort_by_key(|path| (rank(path).unwrap_or(WORDS.len()), path.clone()));
@@ -34,9 +39,9 @@ pub(super) fn folders(root: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     found.into_iter().partition(is_usual)
 }
 
-/// Masks of `views` in `folder` and beside the photos; `given` are those that are known. A file that may be of several views under another
-/// name is that of none.
-pub(super) fn masks(views: &[View], folder: Option<&Path>, given: &[Option<PathBuf>]) -> Found {
+/// Masks of `views`, whose scene is in `root`, in `folder` and beside the photos; `given` are those that are known. A file that may be of
+/// several views under another name is that of none.
+pub(super) fn masks(views: &[View], root: &Path, folder: Option<&Path>, given: &[Option<PathBuf>]) -> Found {
     let photos: BTreeSet<&Path> = views.iter().map(|view| view.image_path.as_path()).collect();
     let is_there = |path: &PathBuf| path.is_file() && !photos.contains(path.as_path());
     let usual = |(view, given): (&View, &Option<PathBuf>)| given.clone().or_else(|| usual(view, folder).find(is_there));
@@ -47,7 +52,7 @@ pub(super) fn masks(views: &[View], folder: Option<&Path>, given: &[Option<PathB
         let taken: BTreeSet<&Path> = masks.iter().flatten().map(PathBuf::as_path).collect();
         let is_free = |path: &PathBuf| !taken.contains(path.as_path()) && !photos.contains(path.as_path());
         let in_folder = folder.map(|folder| Tree::of(folder).only(|name| is_free(&folder.join(name))));
-        let beside: BTreeSet<&Path> = photos.iter().filter_map(|photo| photo.parent()).collect();
+        let beside: BTreeSet<&Path> = photos.iter().filter_map(|photo| photo.parent()).chain([root]).collect();
         let beside = beside.into_iter().map(|folder| {
             let called =
                 entries(folder).filter(|path| is_photo(path) && has_word(path) && !is_of_system(path) && is_free(path));

@@ -201,6 +201,7 @@ fn masks_under_the_names_of_other_programs_are_found_and_told() {
         // folders that only one side has
         (["masks/a.png", "masks/b_mask.png"], ["sub/a", "sub/b"]),
         (["mask/sub/a.png", "mask/sub/b.jpg"], ["a", "b"]),
+        (["sub/masks/a.jpg", "sub/masks/b.png"], ["sub/a", "sub/b"]),
         (["masks/1/x.png", "masks/2/x.jpg"], ["cams/1/x", "cams/2/x"]),
     ] {
         let folder = Scratch::new();
@@ -275,6 +276,7 @@ fn what_may_be_masks_and_is_not_read_is_named() {
     scene(&folder, &["a", "b"]);
     grey(&folder, "sky_masks/a.png", (8, 4), &left());
     grey(&folder, "dynamic_mask_a.png", (8, 4), &left());
+    grey(&folder, "mask.png", (8, 4), &left());
     let found = load(&folder, SceneOptions::default()).unwrap();
     assert!(!found.masked);
     let told = said(&found);
@@ -282,7 +284,10 @@ fn what_may_be_masks_and_is_not_read_is_named() {
         told.iter().any(|told| told.contains("`--set dataset.masks=sky_masks`")),
         "{told:?}"
     );
-    assert!(told.iter().any(|told| told.contains("dynamic_mask_a.png")), "{told:?}");
+    assert!(
+        told.iter().any(|told| told.contains("dynamic_mask_a.png, mask.png")),
+        "{told:?}"
+    );
     // once there are masks, other folders are only named where they have the same name
     grey(&folder, "masks/a.png", (8, 4), &left());
     grey(&folder, "masks/b.png", (8, 4), &left());
@@ -302,4 +307,28 @@ fn transparent_pixels_of_a_mask_do_not_count() {
     folder.write_png("masks/a.png", 8, 4, 4, &pixels);
     let found = load(&folder, SceneOptions::default()).unwrap();
     assert_eq!(photo(&found, 0).unwrap().mask().unwrap(), left());
+}
+
+/// What a name alone makes a mask does not stop a run.
+#[test]
+fn a_guessed_mask_of_another_shape_is_left_out_and_named() {
+    let folder = Scratch::new();
+    scene(&folder, &["a", "b", "c"]);
+    grey(&folder, "a_mask.png", (4, 4), &[255; 16]);
+    folder.write("b_mask.png", "no picture");
+    for third in [false, true] {
+        if third {
+            grey(&folder, "c_mask.png", (4, 2), &[255, 255, 0, 0, 255, 255, 0, 0]);
+        }
+        let found = load(&folder, SceneOptions::default()).unwrap();
+        assert_eq!((found.masked, found.train[2].mask.is_some()), (third, third));
+        let told = said(&found);
+        let words = "2 files that are called masks have another shape than their images, or cannot be read, and are not used: a_mask.png, b_mask.png";
+        assert!(told.iter().any(|told| told.as_str() == words), "{told:?}");
+        assert_eq!(
+            told.iter().any(|told| told.starts_with("2 of 3 images have no mask")),
+            third,
+            "{told:?}"
+        );
+    }
 }
