@@ -183,7 +183,17 @@ pub fn colmap_txt(input: &[u8]) {
     load(root, &SceneOptions::default());
 }
 
-/// The first byte chooses the reader, the rest is its JSON: Nerfstudio, Blender, a camera path or `cameras.json`.
+/// What frames may name beside photos: points and a mask.
+fn named_by_frames(root: &Path) {
+    pictures(root);
+    fs::create_dir_all(root.join("masks")).expect("a temporary folder");
+    put(&root.join("masks/m.png"), PICTURE);
+    let points = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n0 0 1\n";
+    put(&root.join("p.ply"), points.as_bytes());
+}
+
+/// The first byte chooses the reader, the rest is its JSON: Nerfstudio and Blender, which are one reader for two files, a camera path or
+/// `cameras.json`.
 pub fn transforms(input: &[u8]) {
     static PLACES: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
     let Some((kind, text)) = input.split_first() else {
@@ -191,7 +201,7 @@ pub fn transforms(input: &[u8]) {
     };
     let which = usize::from(*kind & 1);
     let name = ["nerfstudio", "blender"][which];
-    let root = prepared(&PLACES[which], &format!("transforms-{name}"), pictures);
+    let root = prepared(&PLACES[which], &format!("transforms-{name}"), named_by_frames);
     match kind & 3 {
         0 | 1 => {
             put(&root.join(["transforms.json", "transforms_train.json"][which]), text);

@@ -7,7 +7,7 @@
 //! runs short of memory, [`schema`] checks JSON against the shipped schemas, [`tfevents`] reads TensorBoard's event
 //! files, [`view`] starts `kiln view`, [`http`] talks to it byte by byte, [`browser`] drives a headless browser,
 //! [`static_host`] serves a folder as any web server would, [`projects`] makes projects of blocks.
-//! [`captures`] makes captures as other programs write them, [`programs`] has every pass that the engine can record, [`hostile`] feeds bytes to every reader, [`kill`] ends a process at a file operation.
+//! [`captures`] makes captures as other programs write them, [`photos`] changes their pictures, [`programs`] has every pass that the engine can record, [`hostile`] feeds bytes to every reader, [`kill`] ends a process at a file operation.
 //! Helpers stop the test with a message when anything is amiss.
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
@@ -21,6 +21,7 @@ pub mod gpu;
 pub mod hostile;
 pub mod http;
 pub mod kill;
+pub mod photos;
 pub mod programs;
 pub mod projects;
 pub mod runs;

@@ -17,7 +17,7 @@ use crate::config::{Override, Profile};
 use crate::record::run_folder::{Which, place};
 use crate::record::words::{clock, count};
 use crate::run::interrupt::{Interrupt, Signal};
-use crate::scene::{SceneError, SceneIndex};
+use crate::scene::{SceneError, SceneIndex, photos_below};
 
 /// The program.
 const PROGRAM: &str = "colmap";
@@ -165,8 +165,10 @@ pub(super) fn with_poses(
     }
     let mut set = vec![("dataset.path", absolute(&made)), ("dataset.images", absolute(&folder))];
     // What lies beside the photos is meant still.
-    let masks = scene.join("masks");
-    if profile.dataset.masks == "auto" && masks.is_dir() {
+    let masks = ["masks", "mask"].map(|name| scene.join(name));
+    if let Some(masks) = masks.into_iter().find(|folder| folder.is_dir())
+        && profile.dataset.masks == "auto"
+    {
         set.push(("dataset.masks", masks));
     }
     if profile.run.name.is_none() && profile.run.output.is_none() {
@@ -221,18 +223,42 @@ impl Colmap<'_> {
             path: sparse.clone(),
             source,
         })?;
+        // It takes every picture below the folder: masks beside photos and thumbnails, too.
+        let (listed, others) = photos_below(&self.photos);
+        let list = self.made.join("photos.txt");
+        let mut only = Vec::new();
+        if !others.is_empty() {
+            let names: String = listed.iter().map(|name| text(name).replace('\\', "/") + "\n").collect();
+            std::fs::write(&list, names).map_err(|source| ColmapError::System {
+                action: "write",
+                path: list.clone(),
+                source,
+            })?;
+            only = vec!["--image_list_path".to_owned(), text(&list)];
+            self.say(&format!(
+                "note: {} other pictures in {} are kept from COLMAP, such as {}",
+                others.len(),
+                self.photos.display(),
+                others[0].display()
+            ));
+        }
+        let only: Vec<&str> = only.iter().map(String::as_str).collect();
         let database = text(&self.made.join("database.db"));
         let images = text(&self.photos);
         let database = ["--database_path", &database];
         let images = ["--image_path", &images];
-        let one_camera = if self.is_of_one_size() { "1" } else { "0" };
+        let one_camera = if self.is_of_one_size(&listed) { "1" } else { "0" };
         let camera = [
             "--ImageReader.single_camera",
             one_camera,
             "--ImageReader.camera_model",
             "OPENCV",
         ];
-        self.step_on_any_gpu("feature_extractor", &[&database[..], &images, &camera].concat(), photos)?;
+        self.step_on_any_gpu(
+            "feature_extractor",
+            &[&database[..], &images, &camera, &only].concat(),
+            photos,
+        )?;
         let matcher = match photos <= MOST_EXHAUSTIVE {
             true => "exhaustive_matcher",
             false => "sequential_matcher",
@@ -248,9 +274,10 @@ impl Colmap<'_> {
     }
 
     /// True when all photos have one size, as those of one camera have.
-    fn is_of_one_size(&self) -> bool {
-        let entries = std::fs::read_dir(&self.photos).into_iter().flatten().flatten();
-        let mut sizes = entries.filter_map(|entry| image::image_dimensions(entry.path()).ok());
+    fn is_of_one_size(&self, names: &[PathBuf]) -> bool {
+        let mut sizes = names
+            .iter()
+            .filter_map(|name| image::image_dimensions(self.photos.join(name)).ok());
         let first = sizes.next();
         sizes.all(|size| Some(size) == first)
     }

@@ -30,6 +30,8 @@ pub(super) struct ForScene {
     pub(super) scene: SceneIndex,
     /// When the scene began to be read.
     pub(super) opened: Instant,
+    /// Iterations of the recipe where its schedule is scaled to fewer.
+    pub(super) scaled_from: Option<u32>,
     /// What was adapted, a line each for people.
     pub(super) adapted: Vec<String>,
     /// What people may have meant otherwise.
@@ -69,6 +71,7 @@ pub(super) fn for_scene(inputs: &Inputs) -> Result<ForScene, Box<dyn Failure>> {
         path,
         scene,
         opened,
+        scaled_from: scaled.first().map(|short| short.recipe),
         adapted: (adaptations.iter().map(ToString::to_string))
             .chain(scaled.iter().map(ToString::to_string))
             .chain(of_points(&init))

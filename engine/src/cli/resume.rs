@@ -9,7 +9,7 @@ use super::request::Resume;
 use super::shell::word;
 use super::stored::boxed;
 use super::{Failure, Settings, UsageError};
-use crate::config::{ConfigError, Inputs, Override, Profile, ShortRun, budgets_of, resolve};
+use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
 use crate::record::run_folder::{RunFolderError, Which, config_path, place, record_path};
 
 /// Where checkpoints lie in a run.
@@ -97,11 +97,7 @@ fn keep_scaled(settings: &mut Settings, typed: &Profile, resume: &Resume) -> Res
     let run = around(resume).unwrap_or_else(|| goes_to.clone());
     let record = std::fs::read_to_string(record_path(&run)).unwrap_or_default();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap_or_default();
-    let was_scaled = record["chosen"].as_array().is_some_and(|chosen| {
-        let mut lines = chosen.iter().filter_map(serde_json::Value::as_str);
-        lines.any(|line| line.starts_with(ShortRun::SCALED))
-    });
-    if !was_scaled || !config_path(&run).is_file() {
+    if record["made_by"]["scaled_from"].is_null() || !config_path(&run).is_file() {
         return Ok(false);
     }
     settings.inputs.file = Some(config_path(&run));
@@ -262,17 +258,17 @@ mod tests {
         let mut text = std::fs::read_to_string(&begun).unwrap();
         text += "schedule: { iterations: 300, sh_every: 10 }\n";
         std::fs::write(&begun, text).unwrap();
-        let sh_every = |chosen: &str, iterations: u32| {
-            scratch.write("run/run.json", format!("{{ \"chosen\": [{chosen:?}] }}"));
+        let sh_every = |made_by: &str, iterations: u32| {
+            scratch.write("run/run.json", format!("{{ \"made_by\": {made_by} }}"));
             let line = format!("kiln train {root}/scene --resume -o {root}/run --iterations {iterations}");
             let schedule = resumed(&line).unwrap().settings.preliminary().unwrap().schedule;
             assert_eq!(schedule.iterations, iterations);
             schedule.sh_every
         };
-        let scaled = format!("{}30000 to 300 iterations", ShortRun::SCALED);
-        assert_eq!([sh_every(&scaled, 600), sh_every(&scaled, 9000)], [10, 10]);
+        let scaled = r#"{ "scaled_from": 30000 }"#;
+        assert_eq!([sh_every(scaled, 600), sh_every(scaled, 9000)], [10, 10]);
         // A run that was not scaled goes by what is typed, as before.
-        assert_eq!(sh_every("other", 9000), 1000);
+        assert_eq!(sh_every("{}", 9000), 1000);
     }
 
     #[test]

@@ -113,6 +113,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         path,
         scene,
         opened,
+        scaled_from,
         adapted,
         notes,
     } = for_scene(&inputs)?;
@@ -141,7 +142,10 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
     );
     let command = std::env::args_os().skip(1);
     let command = command.map(|word| word.to_string_lossy().into_owned()).collect();
-    let made_by = MadeBy::new(command, &inputs).map_err(boxed)?;
+    let made_by = MadeBy {
+        scaled_from,
+        ..MadeBy::new(command, &inputs).map_err(boxed)?
+    };
     let chain = profile
         .has_stage(SugarStage::Extract)
         .then(|| Chain::new((&profile, &faults), (&path, &scene), root, &made_by, (json, quiet)));

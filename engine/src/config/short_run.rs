@@ -50,9 +50,6 @@ pub struct ShortRun {
 }
 
 impl ShortRun {
-    /// How [`std::fmt::Display`] begins where the schedule is scaled: by this a run that goes on knows that its schedule was.
-    pub const SCALED: &'static str = "schedule scaled from ";
-
     /// The run of `profile` with all its layers, whose recipe alone has so many iterations; none where it is long enough, or a file
     /// of settings says how it is to be.
     pub(super) fn of(profile: &Profile, recipe: u32, inputs: &Inputs) -> Option<Self> {
@@ -149,9 +146,8 @@ impl std::fmt::Display for ShortRun {
         if *is_scaled {
             return write!(
                 f,
-                "{}{recipe} to {iterations} iterations, as `--steps-scaler {factor}` does: unscaled it would hardly begin (first \
-                 densification {first}); `--set schedule.iterations={iterations}` cuts it off instead",
-                Self::SCALED
+                "schedule scaled from {recipe} to {iterations} iterations, as `--steps-scaler {factor}` does: unscaled it would hardly begin (first \
+                 densification {first}); `--set schedule.iterations={iterations}` cuts it off instead"
             );
         }
         write!(

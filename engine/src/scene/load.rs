@@ -36,7 +36,7 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         true => Fence::open(),
         false => Fence::around(root)?,
     };
-    let loader = Loader {
+    let mut loader = Loader {
         root,
         options,
         fence,
@@ -52,6 +52,7 @@ pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, Sc
         warnings: Vec::new(),
         notices: Vec::new(),
     };
+    loader.notices.extend(others_notice(root, &found));
     match found {
         Found::Colmap(folder, notice) => loader.colmap(&folder, notice),
         Found::Blender => loader.blender(),
@@ -70,6 +71,7 @@ pub(super) fn kind_of(root: &Path) -> Result<SceneKind, SceneError> {
     })
 }
 
+#[derive(PartialEq, Eq)]
 enum Found {
     Colmap(PathBuf, Option<String>),
     Blender,
@@ -77,16 +79,40 @@ enum Found {
     Nerfstudio,
 }
 
+/// Files that mark data sets, in the order in which they are looked for; a COLMAP model goes before them.
+const MARKERS: [(&str, Found); 3] = [
+    (transforms::TRAIN_FILE, Found::Blender),
+    (multiscale::FILE, Found::Multiscale),
+    (transforms::FILE, Found::Nerfstudio),
+];
+
+/// What to say where `root` is a data set of another kind, too.
+fn others_notice(root: &Path, found: &Found) -> Option<String> {
+    let marker = MARKERS.iter().position(|(_, kind)| kind == found);
+    let later = MARKERS.iter().skip(marker.map_or(0, |at| at + 1));
+    let there: Vec<&str> = later
+        .map(|(name, _)| *name)
+        .filter(|name| root.join(name).is_file())
+        .collect();
+    let read = match (found, marker) {
+        (Found::Colmap(folder, _), _) => folder.strip_prefix(root).unwrap_or(folder).display().to_string(),
+        (_, Some(at)) => MARKERS[at].0.to_owned(),
+        (_, None) => return None,
+    };
+    (!there.is_empty()).then(|| {
+        format!(
+            "{} is there too, and not read: poses are taken from {read}",
+            there.join(", ")
+        )
+    })
+}
+
 fn detect(root: &Path) -> Result<Found, SceneError> {
     if let Some((folder, notice)) = colmap::find(root) {
         return Ok(Found::Colmap(folder, notice));
     }
     let mut looked_for = vec![colmap::MARKER];
-    for (marker, found) in [
-        (transforms::TRAIN_FILE, Found::Blender),
-        (multiscale::FILE, Found::Multiscale),
-        (transforms::FILE, Found::Nerfstudio),
-    ] {
+    for (marker, found) in MARKERS {
         if root.join(marker).is_file() {
             return Ok(found);
         }
@@ -391,7 +417,7 @@ impl Loader<'_> {
             self.root,
             (self.options, &given),
             &self.fence,
-            &mut self.warnings,
+            (&mut self.notices, &mut self.warnings),
         )?;
         let masked = views
             .iter()
@@ -436,7 +462,15 @@ impl Loader<'_> {
         }
         if let Some(folder) = &self.options.depths {
             let told = (&mut self.notices, &mut self.warnings);
-            depths::attach(&mut train, self.root, folder, &points, &self.fence, told.0, told.1)?;
+            depths::attach(
+                (&mut train, &test),
+                self.root,
+                folder,
+                &points,
+                &self.fence,
+                told.0,
+                told.1,
+            )?;
         }
         if let Some((folder, axes)) = &self.options.normals {
             let told = (&mut self.notices, &mut self.warnings);

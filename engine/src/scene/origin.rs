@@ -12,6 +12,7 @@ use kiln_ply::parse_origin;
 use super::SceneError;
 use super::fence::Fence;
 use super::formats::posed::PosedImage;
+use super::median::median;
 use crate::math::{Vec3, dot};
 
 /// A file in a scene's folder that says its origin: three numbers. Parts of one scene have it, so that they share one.
@@ -52,13 +53,6 @@ pub fn choose(centres: &[Vec3<f64>], points: impl ExactSizeIterator<Item = Vec3<
     }
     let unit = size.log2().floor().exp2().min(1.0);
     middle.map(|value| (value / unit).round() * unit)
-}
-
-/// The lower median; none without values.
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    let middle = values.len().checked_sub(1)? / 2;
-    Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// What the file of a scene's folder says; none without one.

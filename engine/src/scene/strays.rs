@@ -5,6 +5,7 @@
 //! a few places, or with an overview from afar has none, and of up to seven cameras in eight that stand together nothing is
 //! said.
 
+use super::median::median;
 use super::{Camera, Point, evenly};
 use crate::math::{Vec3, norm, sub};
 
@@ -51,13 +52,13 @@ impl Middle {
     /// Measures a scene.
     pub(super) fn of(cameras: &[&Camera], points: &[Point]) -> Self {
         let centres: Vec<Vec3<f64>> = cameras.iter().map(|camera| camera.position().map(f64::from)).collect();
-        let center = std::array::from_fn(|axis| median(centres.iter().map(|centre| centre[axis])));
+        let center = std::array::from_fn(|axis| median(centres.iter().map(|centre| centre[axis])).unwrap_or(0.0));
         let from = |place: Vec3<f64>| norm(sub(place, center));
         let some = evenly(points.len(), MOST[0]).map(|at| points[at].position.map(f64::from));
         Self {
             center,
-            of_cameras: median(centres.iter().map(|centre| from(*centre))),
-            of_points: median(some.map(from)),
+            of_cameras: median(centres.iter().map(|centre| from(*centre))).unwrap_or(0.0),
+            of_points: median(some.map(from)).unwrap_or(0.0),
         }
     }
 
@@ -94,7 +95,7 @@ impl Middle {
                 .filter(|place| cameras[index].sees(**place).is_some())
                 .count() as f64
         };
-        let usual = median(evenly(first, MOST[1]).map(|at| shown(distances[at].1)));
+        let usual = median(evenly(first, MOST[1]).map(|at| shown(distances[at].1))).unwrap_or(0.0);
         let reach = reach(first);
         let mut strays: Vec<Stray> = distances[first..]
             .iter()
@@ -108,15 +109,6 @@ impl Middle {
         strays.sort_by_key(|stray| stray.index);
         (strays, distances[first - 1].0)
     }
-}
-
-/// The lower median; 0 without values.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    let Some(middle) = values.len().checked_sub(1).map(|last| last / 2) else {
-        return 0.0;
-    };
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 #[cfg(test)]

@@ -2,8 +2,12 @@
 //! right picture, what is not is named.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod beside;
 mod bundled;
 mod colmap;
+mod commands;
+mod frames;
 mod models;
 mod origins;
+mod pictures;
 mod strays;

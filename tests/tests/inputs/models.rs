@@ -137,3 +137,78 @@ fn a_folder_whose_name_is_no_text_is_read_and_a_project_refuses_it() {
         "{words}"
     );
 }
+
+/// A PLY file of binary numbers; `value` as for [`text`].
+fn binary(names: &str, count: usize, value: impl Fn(usize, &str) -> String, is_big: bool) -> Vec<u8> {
+    let order = if is_big { "big" } else { "little" };
+    let whole = text(names, count, &value);
+    let (header, _) = whole.split_once("end_header\n").unwrap();
+    let header = header.replace("format ascii", &format!("format binary_{order}_endian"));
+    let mut bytes = [header.as_bytes(), b"end_header\n"].concat();
+    for at in 0..count {
+        for name in names.split(' ') {
+            let number: f32 = value(at, name).parse().unwrap();
+            bytes.extend(if is_big {
+                number.to_be_bytes()
+            } else {
+                number.to_le_bytes()
+            });
+        }
+    }
+    bytes
+}
+
+#[test]
+fn models_of_other_trainers_are_the_same_model() {
+    let scratch = Scratch::new("models-kinds");
+    let folder = scratch.join("f");
+    fs::create_dir_all(&folder).unwrap();
+    let flat = PLAIN.replace(" scale_2", "");
+    let with_normals = PLAIN.replace("f_dc_0", "nx ny nz f_dc_0");
+    let value = |at: usize, name: &str| match name {
+        "rot_1" | "rot_2" => format!("{}", (at % 3) as f32 / 4.0),
+        name => usual(at, name),
+    };
+    let plain = text(PLAIN, 50, value).into_bytes();
+    let files: [(&str, Vec<u8>); 7] = [
+        ("ascii", plain.clone()),
+        ("little", binary(PLAIN, 50, value, false)),
+        ("big", binary(PLAIN, 50, value, true)),
+        ("normals", text(&with_normals, 50, value).into_bytes()),
+        ("crlf", text(PLAIN, 50, value).replace('\n', "\r\n").into_bytes()),
+        ("flat", text(&flat, 50, value).into_bytes()),
+        ("flat-binary", binary(&flat, 50, value, false)),
+    ];
+    let mut models = Vec::new();
+    for (name, bytes) in files {
+        let file = format!("{name}.ply");
+        fs::write(folder.join(&file), bytes).unwrap();
+        let found = inspected(&folder, &file);
+        assert_eq!(found["gaussians"], 50, "{name}: {found}");
+        let output = kiln(&folder, &format!("export {file} -o {name}.out.ply"));
+        let words = said(&output);
+        assert!(output.status.success(), "{name}: {words}");
+        assert_eq!(words.contains("2D"), name.starts_with("flat"), "{name}: {words}");
+        models.push((name, fs::read(folder.join(format!("{name}.out.ply"))).unwrap()));
+    }
+    for (name, model) in &models {
+        let same = if name.starts_with("flat") {
+            &models[5].1
+        } else {
+            &models[0].1
+        };
+        assert!(model == same, "{name}");
+    }
+    // Flat ones get a third axis that is thin, and keep all else.
+    let [solid, flat] = ["ascii", "flat"].map(|name| {
+        let path = folder.join(format!("{name}.out.ply"));
+        kiln::export::read_model(&path).unwrap().0
+    });
+    assert_eq!(
+        (&solid.means, &solid.quats, &solid.sh0),
+        (&flat.means, &flat.quats, &flat.sh0)
+    );
+    for (solid, flat) in solid.log_scales.iter().zip(&flat.log_scales) {
+        assert!(solid[..2] == flat[..2] && flat[2] < flat[0] - 2.0, "{flat:?}");
+    }
+}

@@ -23,6 +23,9 @@ pub struct MadeBy {
     pub seed: u64,
     /// `dataset.resolution`: a divisor of the photos' size, or a width in pixels.
     pub size: String,
+    /// Iterations of the recipe where its schedule is scaled to fewer, as `--iterations` does; such a run goes on with its own schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled_from: Option<u32>,
 }
 
 impl MadeBy {

@@ -51,6 +51,23 @@ impl DepthFit {
         (inverse > 0.0 && inverse.is_finite()).then_some(inverse)
     }
 
+    /// A line of inverse depth that is given, measured at pairs of a map's value and a depth, world units; `unit` where there is no pair.
+    pub(super) fn given(scale: f64, shift: f64, pairs: &[(f32, f32)], unit: f64) -> Self {
+        let mut fit = Self {
+            meaning: Meaning::Inverse,
+            scale,
+            shift,
+            error: 0.0,
+            unit,
+        };
+        if !pairs.is_empty() {
+            let error = |&(value, depth): &(f32, f32)| off((f64::from(value), 1.0 / f64::from(depth)), scale, shift);
+            fit.error = median(pairs.iter().map(error).collect());
+            fit.unit = median(pairs.iter().map(|(_, depth)| 1.0 / f64::from(*depth)).collect());
+        }
+        fit
+    }
+
     /// The line for pairs of a map's value and a depth, world units; none where no rising line is near half of the points. `seed`
     /// draws the trials.
     #[must_use]

@@ -1,32 +1,88 @@
 //! `depth_params.json` of INRIA's trainer: scale and shift of inverse depth, made beforehand.
+//!
+//! Owns which photo an entry is of and what its numbers count: that trainer divides stored values by 65 536 whatever their type. An
+//! entry is taken where the points of its photo agree with it, or where they are too few to say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use super::fit::{DepthFit, Meaning};
+use super::MOST_ERROR;
+use super::fit::{DepthFit, LEAST_POINTS};
 use crate::scene::SceneError;
+use crate::scene::error::listed;
 use crate::scene::fence::Fence;
 use crate::scene::formats::json;
 use crate::scene::view::without_extension;
 
 /// Where that trainer has it, in the scene's folder.
-const FILE: &str = "sparse/0/depth_params.json";
-/// Maps whose scale is further from the median, either way, are not trusted, as there.
+pub(super) const FILE: &str = "sparse/0/depth_params.json";
+/// Where points cannot say, maps whose scale is further from the median, either way, are not trusted, as there.
 const MOST_FROM_MEDIAN: f64 = 5.0;
+/// What that trainer divides stored values by.
+const INRIA_ONE: f64 = 65_536.0;
 
-/// Scales and shifts by photo, without endings.
+/// Scales and shifts by photo, usually without endings.
 #[derive(Debug)]
 pub(super) struct Params {
     of: BTreeMap<String, Line>,
-    median_scale: f64,
+    /// Of scales above 0, where there is one.
+    median_scale: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 struct Line {
-    scale: f64,
-    offset: f64,
+    #[serde(default)]
+    scale: Number,
+    #[serde(default)]
+    offset: Number,
+}
+
+/// A number; NaN in the place of anything else.
+#[derive(Clone, Copy, Debug)]
+struct Number(f64);
+
+impl Default for Number {
+    fn default() -> Self {
+        Self(f64::NAN)
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Entry {
+            Number(f64),
+            Other(serde::de::IgnoredAny),
+        }
+        Ok(match Entry::deserialize(deserializer)? {
+            Entry::Number(number) => Self(number),
+            Entry::Other(_) => Self::default(),
+        })
+    }
+}
+
+/// What the file says of a photo.
+pub(super) enum Given {
+    /// A line that the points of the photo agree with.
+    Agrees(DepthFit, Counts),
+    /// A line that too few points can be held against.
+    Unchecked(DepthFit, Counts),
+    /// A line that the points contradict, by this much (see [`DepthFit::error`]).
+    Contradicts(f64),
+    /// No line that could be taken: why, for people.
+    Unusable(String),
+}
+
+/// What the numbers of an entry are multiplied with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// Shares of the range, or numbers as they are.
+    Values,
+    /// Stored numbers divided by 65 536, of maps whose range is another.
+    Of65536,
 }
 
 /// Reads the file; none where there is none.
@@ -37,56 +93,63 @@ pub(super) fn read(root: &Path, fence: &Fence) -> Result<Option<Params>, SceneEr
     }
     fence.check(&path)?;
     let of: BTreeMap<String, Line> = json::read(&path, "expected scale and offset for each photo")?;
-    let mut scales: Vec<f64> = of
-        .values()
-        .map(|line| line.scale)
-        .filter(|scale| *scale > 0.0)
-        .collect();
+    let scales = of.values().map(|line| line.scale.0);
+    let mut scales: Vec<f64> = scales.filter(|scale| *scale > 0.0).collect();
     scales.sort_unstable_by(f64::total_cmp);
-    let Some(median_scale) = scales.get(scales.len() / 2).copied() else {
-        return Err(SceneError::malformed(
-            &path,
-            "its scales",
-            "none above 0",
-            "make it again",
-        ));
-    };
+    let median_scale = scales.get(scales.len() / 2).copied();
     Ok(Some(Params { of, median_scale }))
 }
 
 impl Params {
-    /// The fit of a photo, measured at `pairs` of a map's value and a depth.
-    ///
-    /// # Errors
-    /// Why there is none, for people.
-    pub(super) fn fit(&self, name: &str, pairs: &[(f32, f32)]) -> Result<DepthFit, String> {
-        let line = self
-            .of
-            .get(without_extension(name))
-            .ok_or_else(|| format!("{FILE} does not name it"))?;
-        let share = line.scale / self.median_scale;
-        if !(1.0 / MOST_FROM_MEDIAN..=MOST_FROM_MEDIAN).contains(&share) || !line.offset.is_finite() {
-            return Err(format!("its scale in {FILE}, {}, is far from the others'", line.scale));
-        }
-        let mut fit = DepthFit {
-            meaning: Meaning::Inverse,
-            scale: line.scale,
-            shift: line.offset,
-            error: 0.0,
-            unit: 1.0,
-        };
-        let off = |&(value, depth): &(f32, f32)| {
-            let inverse = fit.inverse_depth(value);
-            inverse.map_or(f64::INFINITY, |inverse| (inverse * f64::from(depth)).ln().abs())
-        };
-        let mut errors: Vec<f64> = pairs.iter().map(off).collect();
-        let mut units: Vec<f64> = pairs.iter().map(|(_, depth)| 1.0 / f64::from(*depth)).collect();
-        for values in [&mut errors, &mut units] {
-            values.sort_unstable_by(f64::total_cmp);
-        }
-        // without points inverse depths are measured in the scale of the maps
-        fit.unit = units.get(units.len() / 2).copied().unwrap_or(self.median_scale);
-        fit.error = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
-        Ok(fit)
+    /// What to say of entries that are of none of the photos with these names.
+    pub(super) fn spare_notice<'a>(&self, photos: impl Iterator<Item = &'a str>) -> Option<String> {
+        let known: BTreeSet<&str> = photos.flat_map(names).collect();
+        let spare = self.of.keys().filter(|name| !known.contains(name.as_str()));
+        let spare: Vec<String> = spare.cloned().collect();
+        (!spare.is_empty()).then(|| {
+            let (spare, all) = (listed(&spare), format!("{} of {}", spare.len(), self.of.len()));
+            format!("{all} entries of {FILE} are of no photo of the scene: {spare}")
+        })
     }
+
+    /// What is given for a photo, measured at `pairs` of a map's value and a depth. A value of 1 is `one` in the map's file.
+    pub(super) fn given(&self, name: &str, pairs: &[(f32, f32)], one: f32) -> Given {
+        let Some(Line { scale, offset }) = names(name).find_map(|name| self.of.get(name)) else {
+            return Given::Unusable("it has no entry there".to_owned());
+        };
+        let (scale, offset) = (scale.0, offset.0);
+        if !(scale > 0.0 && scale.is_finite() && offset.is_finite()) {
+            return Given::Unusable(format!("its scale there is {scale} and its offset {offset}"));
+        }
+        let median_scale = self.median_scale.unwrap_or(scale);
+        let values = (1.0, Counts::Values);
+        let of_65536 = (f64::from(one) / INRIA_ONE, Counts::Of65536);
+        // Pictures of 8 bits are what that trainer reads, numbers that are no shares are not.
+        let readings = match one > 1.0 && of_65536.0 < 1.0 {
+            true => [of_65536, values],
+            false => [values, of_65536],
+        };
+        let [first, second] = readings.map(|(factor, counts)| {
+            let fit = DepthFit::given(factor * scale, offset, pairs, factor * median_scale);
+            (fit, counts)
+        });
+        let (fit, counts) = if second.0.error < first.0.error { second } else { first };
+        if pairs.len() >= LEAST_POINTS {
+            return match fit.error <= MOST_ERROR {
+                true => Given::Agrees(fit, counts),
+                false => Given::Contradicts(fit.error),
+            };
+        }
+        let from_median = scale / median_scale;
+        match (1.0 / MOST_FROM_MEDIAN..=MOST_FROM_MEDIAN).contains(&from_median) {
+            true => Given::Unchecked(fit, counts),
+            false => Given::Unusable(format!("its scale there, {scale}, is far from the others'")),
+        }
+    }
+}
+
+/// What an entry for a photo may be called: its name without an ending, as INRIA's script has it, or with it, and both without folders.
+fn names(name: &str) -> impl Iterator<Item = &str> {
+    let own = name.rsplit('/').next().unwrap_or(name);
+    [without_extension(name), name, without_extension(own), own].into_iter()
 }

@@ -173,18 +173,33 @@ fn a_fifth_of_nonsense_does_not_move_the_rest() {
     }
 }
 
-#[test]
-fn inria_params_and_confidence_are_respected() {
-    let folder = scene();
+/// Scale of inverse depth for maps that count 30 000 at depth 1.
+const SCALE: f64 = 65_536.0 / 30_000.0;
+
+/// A scene with such maps, and `depth_params.json`.
+fn with_params(every: u32, params: &str) -> (Scratch, SceneIndex) {
+    let folder = made::scene(every, depth);
     for n in 1..=PHOTOS {
         png(&folder, &format!("depths/p{n}.png"), |z| 30_000.0 / z);
     }
-    let scale = 65_536.0 / 30_000.0;
-    let params = format!(
-        r#"{{"p1":{{"scale":{scale},"offset":0}},"p2":{{"scale":{},"offset":0}},"p3":{{"scale":{scale},"offset":0}}}}"#,
-        9.0 * scale
+    folder.write(
+        "sparse/0/depth_params.json",
+        params.replace("SCALE", &SCALE.to_string()),
     );
-    folder.write("sparse/0/depth_params.json", params);
+    let scene = SceneIndex::load(folder.path(), &options()).unwrap();
+    (folder, scene)
+}
+
+/// True where one of `told` has all of `words`.
+fn says(told: &[String], words: &[&str]) -> bool {
+    told.iter().any(|told| words.iter().all(|word| told.contains(word)))
+}
+
+#[test]
+fn inria_params_and_confidence_are_respected() {
+    let good =
+        r#"{"p1":{"scale":SCALE,"offset":0},"p2.png":{"scale":SCALE,"offset":0},"p3":{"scale":SCALE,"offset":0}}"#;
+    let (folder, _) = with_params(2, good);
     let mut trust = vec![255; (WIDTH * HEIGHT) as usize];
     trust[7] = 0;
     let path = folder.write("depths/p1.confidence.png", []);
@@ -193,12 +208,114 @@ fn inria_params_and_confidence_are_respected() {
         .save(path)
         .unwrap();
     let scene = SceneIndex::load(folder.path(), &options()).unwrap();
-    assert!(scene.train[1].depth.is_none() && scene.warnings.iter().any(|told| told.contains("far from the others'")));
-    let found = depths_of(&scene, 2);
-    agree(&found, 2e-3);
+    assert!(!says(&scene.warnings, &["depth"]) && !says(&scene.notices, &["depth_params"]));
+    for view in &scene.train {
+        assert_eq!(view.depth.as_ref().unwrap().fit.scale, SCALE, "as it is given");
+    }
     let store = ImageStore::open(&scene, ImageOptions::default()).unwrap();
     let split = Split::Train;
     let photo = store.get(ViewId { split, index: 0 }).unwrap();
     let words = photo.depths().unwrap();
     assert_eq!((words[1 + 7][2], words[1 + 8][2]), (0, 255));
+}
+
+#[test]
+fn a_given_scale_that_cannot_be_right_is_named_and_fitted_anew() {
+    for (entry, why) in [
+        (r#""p2":{"scale":19.6,"offset":0},"#, "% off"),
+        (r#""p2":{"scale":0.02,"offset":0},"#, "% off"),
+        (r#""p2":{"scale":SCALE,"offset":-9},"#, "behind the camera"),
+        (r#""p2":{"scale":SCALE,"offset":2.5},"#, "% off"),
+        (r#""p2":{"scale":NaN,"offset":0},"#, "scale there is NaN"),
+        (r#""p2":{"scale":0,"offset":0},"#, "scale there is 0"),
+        (r#""p2":{"scale":-2.0,"offset":0},"#, "scale there is -2"),
+        (r#""p2":{"scale":SCALE,"offset":Infinity},"#, "offset NaN"),
+        (r#""p2":{"scale":"SCALE"},"#, "scale there is NaN"),
+        (r#""p2":{},"#, "scale there is NaN"),
+        ("", "no entry"),
+    ] {
+        let rest = r#""p1":{"scale":SCALE,"offset":0},"p3":{"scale":SCALE,"offset":0}}"#;
+        let (_folder, scene) = with_params(2, &format!("{{{entry}{rest}"));
+        let words = ["1 of 3 depth maps", "p2.png (", why, "fitted to"];
+        assert!(says(&scene.warnings, &words), "{entry}: {:?}", scene.warnings);
+        for at in 0..3 {
+            agree(&depths_of(&scene, at), 2e-3);
+        }
+        assert_eq!(scene.train[0].depth.as_ref().unwrap().fit.scale, SCALE);
+    }
+    // Where the points have no line for the map either, it is left out with both reasons.
+    let folder = scene();
+    png(&folder, "depths/p1.png", |z| 30_000.0 / z);
+    png(&folder, "depths/p2.png", |_| 900.0);
+    let params = r#"{"p1":{"scale":2.184533,"offset":0},"p2":{"scale":2.184533,"offset":0}}"#;
+    folder.write("sparse/0/depth_params.json", params);
+    let scene = SceneIndex::load(folder.path(), &options()).unwrap();
+    assert!(scene.train[1].depth.is_none());
+    let words = [
+        "1 of 2 depth maps are left out: p2.png (",
+        "no line fits",
+        "with its scale in",
+    ];
+    assert!(says(&scene.warnings, &words), "{:?}", scene.warnings);
+}
+
+#[test]
+fn params_of_other_maps_are_named_once() {
+    let all = |scale: &str| {
+        let entry = |n| format!(r#""p{n}":{{"scale":{scale},"offset":0}}"#);
+        format!("{{{}}}", [1, 2, 3].map(entry).join(","))
+    };
+    for scale in ["559.2", "0.0085", "4.0"] {
+        let (_folder, scene) = with_params(2, &all(scale));
+        let words = ["belongs to other depth maps", "in each of 3 photos"];
+        assert!(says(&scene.warnings, &words), "{scale}: {:?}", scene.warnings);
+        for at in 0..3 {
+            agree(&depths_of(&scene, at), 2e-3);
+        }
+    }
+    let (_folder, scene) = with_params(2, &all("0"));
+    assert!(says(&scene.warnings, &["3 of 3 depth maps have no scale"]));
+    let (_folder, scene) = with_params(2, &all("SCALE").replace('p', "x"));
+    assert!(says(&scene.warnings, &["3 of 3 depth maps", "no entry"]));
+    assert!(says(&scene.notices, &["3 of 3 entries", "x1, x2, x3"]));
+    // One point says nothing.
+    let (_folder, scene) = with_params(40, &all("SCALE"));
+    assert!(says(&scene.notices, &["3 depth maps are taken", "unchecked"]));
+    assert_eq!(scene.train[0].depth.as_ref().unwrap().fit.scale, SCALE);
+}
+
+/// That trainer divides every value by 65 536, also those of pictures with 8 bits and of floats.
+#[test]
+fn params_count_as_their_trainer_does() {
+    let value = |x, y| 30_000.0 / 256.0 / depth(x, y);
+    for kind in ["8 bits", "floats"] {
+        let folder = scene();
+        for n in 1..=PHOTOS {
+            if kind == "floats" {
+                let values: Vec<u8> = pixels().flat_map(|(x, y)| (value(x, y) as f32).to_le_bytes()).collect();
+                folder.write(&format!("depths/p{n}.npy"), npy("<f4", "False", "(30, 40)", &values));
+            } else {
+                let values = pixels().map(|(x, y)| value(x, y).round() as u8).collect();
+                let path = folder.write(&format!("depths/p{n}.png"), []);
+                image::GrayImage::from_raw(WIDTH, HEIGHT, values)
+                    .unwrap()
+                    .save(path)
+                    .unwrap();
+            }
+        }
+        let entry = |n| format!(r#""p{n}":{{"scale":{},"offset":0}}"#, 256.0 * SCALE);
+        folder.write(
+            "sparse/0/depth_params.json",
+            format!("{{{}}}", [1, 2, 3].map(entry).join(",")),
+        );
+        let scene = SceneIndex::load(folder.path(), &options()).unwrap();
+        let words = ["3 depth maps", "divided by 65536"];
+        assert!(
+            says(&scene.notices, &words) && !says(&scene.warnings, &["depth"]),
+            "{kind}"
+        );
+        for at in 0..3 {
+            agree(&depths_of(&scene, at), 4e-2);
+        }
+    }
 }

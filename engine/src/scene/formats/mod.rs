@@ -1,5 +1,6 @@
 //! Readers of capture formats: COLMAP, Blender, Nerfstudio, multiscale Blender, PLY points; lenses and poses as they state them.
 
+pub(super) mod beside;
 pub(super) mod colmap;
 pub(super) mod json;
 pub(super) mod lens;

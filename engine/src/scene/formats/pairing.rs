@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::beside::is_of_system;
+
 /// Endings of files that are photos, in small letters; the usual ones first.
 pub(in crate::scene) const ENDINGS: [&str; 7] = ["png", "jpg", "jpeg", "webp", "tif", "tiff", "exr"];
 /// Most files of a folder that are listed.
@@ -60,14 +62,26 @@ pub(in crate::scene) struct Tree {
 }
 
 impl Tree {
-    /// Lists `root`, links to folders left out.
+    /// Lists `root`, links to folders and what systems keep for themselves left out.
     pub(in crate::scene) fn of(root: &Path) -> Self {
+        Self::listed(root, |path| !is_of_system(path))
+    }
+
+    /// Lists all of `root` but links to folders.
+    pub(in crate::scene) fn with_all(root: &Path) -> Self {
+        Self::listed(root, |_| true)
+    }
+
+    fn listed(root: &Path, wanted: impl Fn(&Path) -> bool) -> Self {
         let mut tree = Self::default();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             let entries = std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten();
             for entry in entries {
                 let path = folder.join(entry.file_name());
+                if !wanted(&path) {
+                    continue;
+                }
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     if path.components().count() <= MOST_DEEP {
                         folders.push(path);
@@ -77,6 +91,15 @@ impl Tree {
                 }
             }
         }
+        Self::made_of(tree.photos.into_iter())
+    }
+
+    /// The tree of these paths.
+    pub(in crate::scene) fn made_of(photos: impl Iterator<Item = PathBuf>) -> Self {
+        let mut tree = Self {
+            photos: photos.collect(),
+            ..Self::default()
+        };
         // Whatever order the system lists them in.
         tree.photos.sort();
         for (at, path) in tree.photos.iter().enumerate() {
@@ -88,6 +111,30 @@ impl Tree {
             tree.keys.push(keys);
         }
         tree
+    }
+
+    /// What is left of the tree with the photos that are `wanted`.
+    pub(in crate::scene) fn only(self, wanted: impl Fn(&Path) -> bool) -> Self {
+        Self::made_of(self.photos.into_iter().filter(|path| wanted(path)))
+    }
+
+    /// Paths relative to the folder, sorted.
+    pub(in crate::scene) fn photos(&self) -> impl Iterator<Item = &Path> {
+        self.photos.iter().map(PathBuf::as_path)
+    }
+
+    /// The one photo whose path is the end of `name` in another spelling, or ends so.
+    pub(in crate::scene) fn in_other_folders(&self, name: &str) -> Option<&Path> {
+        let wanted = keys(name);
+        let found = self.by_name.get(wanted.last()?)?;
+        let fits = |at: &usize| {
+            let (long, short) = match self.keys[*at].len() > wanted.len() {
+                true => (&self.keys[*at], &wanted),
+                false => (&wanted, &self.keys[*at]),
+            };
+            long.ends_with(short)
+        };
+        self.one(found.iter().copied().filter(fits), name)
     }
 
     /// The one photo whose path is `name` in another spelling.

@@ -66,6 +66,8 @@ const HARMLESS: [&str; 33] = [
     "timestamp",
     "up",
 ];
+/// Camera models without distortion.
+const STRAIGHT: [&str; 2] = ["SIMPLE_PINHOLE", "PINHOLE"];
 /// Most unknown keys that are named.
 const MOST_KEYS: usize = 32;
 /// Most characters of one.
@@ -188,6 +190,16 @@ impl Record {
 }
 
 impl LensKeys {
+    /// True for a model without distortion beside values of one.
+    fn is_straight_and_bent(&self) -> bool {
+        let bent = self.radial.iter().chain(&self.tangential).flatten();
+        let is_straight = self
+            .camera_model
+            .as_ref()
+            .is_some_and(|model| STRAIGHT.contains(&&**model));
+        is_straight && bent.into_iter().any(|value| *value != 0.0)
+    }
+
     /// These values, and those of `shared` where there is none.
     fn or(&self, shared: &Self) -> Self {
         fn each<const N: usize>(own: [Option<f64>; N], shared: [Option<f64>; N]) -> [Option<f64>; N] {
@@ -219,6 +231,7 @@ pub(in crate::scene) fn read(path: &Path) -> Result<Frames, SceneError> {
     };
     let mut frames = Frames::default();
     let (mut others, mut depths, mut poseless) = (BTreeMap::<String, usize>::new(), Vec::new(), Vec::new());
+    let mut straight = 0;
     for key in &file.others {
         others.insert(key.clone(), 0);
     }
@@ -247,24 +260,41 @@ pub(in crate::scene) fn read(path: &Path) -> Result<Frames, SceneError> {
         if let Some(mask) = record.mask_path.as_deref().filter(|mask| !mask.is_empty()) {
             frames.masks.insert(name.clone(), safe_name(path, mask)?);
         }
+        let lens_keys = record.lens.or(&file.lens);
+        straight += usize::from(lens_keys.is_straight_and_bent());
         depths.extend(record.depth_path.as_deref().filter(|depth| !depth.is_empty()));
         frames.images.push(PosedImage {
             name,
             rotation,
             translation,
-            lens: lens(path, &at(), &record.lens.or(&file.lens))?,
+            lens: lens(path, &at(), &lens_keys)?,
         });
     }
     let ply = file.ply_path.as_deref().filter(|name| !name.is_empty());
     frames.points = ply.map(|name| safe_name(path, name)).transpose()?;
     frames.lists(path, root, &file.lists)?;
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+    if !poseless.is_empty() && frames.images.is_empty() {
+        let found = format!("no pose of any of its {} frames (NaN or Infinity)", records.len());
+        return Err(SceneError::malformed(
+            path,
+            "the file",
+            found,
+            "export the cameras again",
+        ));
+    }
     if !poseless.is_empty() {
         frames.warnings.push(format!(
             "{} of {} frames in {file_name} have no pose (NaN or Infinity) and are left out: {}",
             poseless.len(),
             records.len(),
             listed(&poseless)
+        ));
+    }
+    if straight > 0 {
+        frames.warnings.push(format!(
+            "{straight} frames in {file_name} have a distortion (k1 to k4, p1, p2) that is not used: their camera_model is one without; leave it out or \
+             make it OPENCV unless the photos are undistorted already"
         ));
     }
     if let Some(first) = depths.first() {
@@ -377,7 +407,7 @@ fn lens(path: &Path, at: &str, keys: &LensKeys) -> Result<Lens, SceneError> {
     let radial = keys.radial.map(Option::unwrap_or_default);
     let tangential = keys.tangential.map(Option::unwrap_or_default);
     let (model, distortion) = match model {
-        "SIMPLE_PINHOLE" | "PINHOLE" => ("PINHOLE", Distortion::None),
+        model if STRAIGHT.contains(&model) => ("PINHOLE", Distortion::None),
         "OPENCV" | "PERSPECTIVE" | "SIMPLE_RADIAL" | "RADIAL" => {
             ("OPENCV", Distortion::polynomial(radial, [0.0; 3], tangential))
         }

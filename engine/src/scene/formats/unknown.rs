@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::beside::{count_photos, is_made, is_of_system};
 use super::{colmap, multiscale, pairing, transforms};
 use crate::scene::SceneError;
 use crate::scene::error::listed;
@@ -61,7 +62,7 @@ pub(in crate::scene) fn sparse_of_scene(path: &Path) -> Option<SceneError> {
     let taken = sparse.parent().and_then(colmap::find).map(|(model, _)| model);
     let is_another = colmap::is_model(path) && taken.is_some_and(|model| model != path);
     // Exports of one folder have photos beside the model, whatever they are called.
-    part_of(path, sparse).filter(|_| !is_another && count(path, pairing::is_photo) == 0)
+    part_of(path, sparse).filter(|_| !is_another && count_photos(path) == 0)
 }
 
 /// The error of a folder `path` that is, or lies in, the folder `part` of a data set.
@@ -91,7 +92,10 @@ fn other_thing(root: &Path) -> Option<SceneError> {
         return Some(SceneError::NotAFolder { path: root.to_owned() });
     }
     let entries = std::fs::read_dir(root).ok()?.flatten().take(MOST_ENTRIES);
-    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let mut entries: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| !is_of_system(path))
+        .collect();
     entries.sort();
     let scenes: Vec<&PathBuf> = entries.iter().filter(|path| is_data_set(path)).collect();
     if let Some(first) = scenes.first() {
@@ -109,10 +113,12 @@ fn other_thing(root: &Path) -> Option<SceneError> {
     let below = entries.iter().filter(|path| path.is_dir()).cloned();
     let counted = std::iter::once(root.to_owned())
         .chain(below)
-        .map(|folder| (count(&folder, pairing::is_photo), folder));
-    // the first of the largest
-    let best = counted.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    if let Some((photos @ 1.., folder)) = best {
+        .map(|folder| ((count_photos(&folder), !is_made(&folder)), folder))
+        .filter(|((photos, _), _)| *photos > 0);
+    // the first of the largest, folders of masks and the like last
+    let key = |(photos, is_own): (usize, bool)| (is_own, photos);
+    let best = counted.reduce(|best, next| if key(next.0) > key(best.0) { next } else { best });
+    if let Some(((photos, _), folder)) = best {
         return Some(SceneError::NoPoses {
             root: root.to_owned(),
             photos,
@@ -129,12 +135,6 @@ fn other_thing(root: &Path) -> Option<SceneError> {
 fn has_ending(path: &Path, endings: &[&str]) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| endings.contains(&ending.to_lowercase().as_str()))
-}
-
-fn count(folder: &Path, wanted: impl Fn(&Path) -> bool) -> usize {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.take(MOST_ENTRIES).map(|entry| entry.path());
-    paths.filter(|path| wanted(path) && path.is_file()).count()
 }
 
 fn is_data_set(folder: &Path) -> bool {

@@ -32,6 +32,8 @@ pub(in crate::scene) struct Numbers {
     pub(in crate::scene) values: Vec<f32>,
     /// The largest number of the type, where it holds whole ones.
     pub(in crate::scene) most: Option<f32>,
+    /// What a value of 1 is in the file: 256 in pictures of depth with 8 bits and 65 536 with 16, else 1.
+    pub(in crate::scene) one: f32,
 }
 
 /// Width and height of a file, pixels.
@@ -72,6 +74,7 @@ pub(in crate::scene) fn numbers(kind: MapKind, path: &Path, size_px: (u32, u32))
         Numbers {
             values: header.values(&bytes).map_err(bad)?,
             most: header.most(),
+            one: 1.0,
         }
     } else if exr::is_exr(&bytes) {
         let values = match kind {
@@ -81,6 +84,7 @@ pub(in crate::scene) fn numbers(kind: MapKind, path: &Path, size_px: (u32, u32))
         Numbers {
             values: values.map_err(bad)?,
             most: None,
+            one: 1.0,
         }
     } else {
         let picture = decode::decode_other(path, bytes, size_px)?;
@@ -103,17 +107,17 @@ fn whole<T: Into<f32>>(values: Vec<T>, most: f32) -> Numbers {
     Numbers {
         values: values.into_iter().map(Into::into).collect(),
         most: Some(most),
+        one: 1.0,
     }
 }
 
 /// One number a pixel.
 fn grey(picture: DynamicImage) -> Result<Numbers, String> {
-    let share = |value: u16| f32::from(value) / 65_536.0;
-    let values = match picture {
-        DynamicImage::ImageLuma8(grey) => grey.into_raw().into_iter().map(|v| f32::from(v) / 256.0).collect(),
-        DynamicImage::ImageRgb8(rgb) => rgb.pixels().map(|pixel| f32::from(pixel.0[0]) / 256.0).collect(),
-        DynamicImage::ImageLuma16(grey) => grey.into_raw().into_iter().map(share).collect(),
-        DynamicImage::ImageRgb16(rgb) => rgb.pixels().map(|pixel| share(pixel.0[0])).collect(),
+    let (stored, one): (Vec<f32>, f32) = match picture {
+        DynamicImage::ImageLuma8(grey) => (grey.into_raw().into_iter().map(f32::from).collect(), 256.0),
+        DynamicImage::ImageRgb8(rgb) => (rgb.pixels().map(|pixel| f32::from(pixel.0[0])).collect(), 256.0),
+        DynamicImage::ImageLuma16(grey) => (grey.into_raw().into_iter().map(f32::from).collect(), 65_536.0),
+        DynamicImage::ImageRgb16(rgb) => (rgb.pixels().map(|pixel| f32::from(pixel.0[0])).collect(), 65_536.0),
         other => {
             return Err(format!(
                 "its pixels are {:?}; depth maps have one channel",
@@ -121,7 +125,11 @@ fn grey(picture: DynamicImage) -> Result<Numbers, String> {
             ));
         }
     };
-    Ok(Numbers { values, most: None })
+    Ok(Numbers {
+        values: stored.into_iter().map(|value| value / one).collect(),
+        most: None,
+        one,
+    })
 }
 
 /// Three numbers a pixel; transparent ones are black.
@@ -140,6 +148,7 @@ fn colors(picture: DynamicImage) -> Result<Numbers, String> {
         DynamicImage::ImageRgb32F(rgb) => Numbers {
             values: rgb.into_raw(),
             most: None,
+            one: 1.0,
         },
         other => {
             return Err(format!(

@@ -180,3 +180,155 @@ fn a_folder_of_masks_for_other_images_is_a_warning() {
     let told = |warning: &String| warning.contains("is the mask of any of the 2 images, and none is used; looked for");
     assert!(found.warnings.iter().any(told), "{:?}", found.warnings);
 }
+
+/// What is said of masks.
+fn said(scene: &SceneIndex) -> Vec<&String> {
+    let all = scene.warnings.iter().chain(&scene.notices);
+    all.filter(|told| told.contains("mask")).collect()
+}
+
+#[test]
+fn masks_under_the_names_of_other_programs_are_found_and_told() {
+    for (files, photos) in [
+        (["masks/a.jpg", "masks/b.JPEG"], ["a", "b"]),
+        (["mask/a.png", "mask/b.png"], ["a", "b"]),
+        (["Masks/A.PNG", "Masks/b.png.jpg"], ["a", "b"]),
+        (["masks/a_mask.png", "masks/b_mask.jpg"], ["a", "b"]),
+        (["masks/a.png_mask.tif", "masks/b.mask.png"], ["a", "b"]),
+        (["masks/a-mask.webp", "masks/B_Mask.png"], ["a", "b"]),
+        (["a_mask.png", "b-mask.jpg"], ["a", "b"]),
+        (["sub/a_mask.png", "sub/b.mask.jpg"], ["sub/a", "sub/b"]),
+        // folders that only one side has
+        (["masks/a.png", "masks/b_mask.png"], ["sub/a", "sub/b"]),
+        (["mask/sub/a.png", "mask/sub/b.jpg"], ["a", "b"]),
+        (["sub/masks/a.jpg", "sub/masks/b.png"], ["sub/a", "sub/b"]),
+        (["masks/1/x.png", "masks/2/x.jpg"], ["cams/1/x", "cams/2/x"]),
+    ] {
+        let folder = Scratch::new();
+        scene(&folder, &photos);
+        for file in files {
+            let path = folder.write(file, []);
+            let rgb: Vec<u8> = left().into_iter().flat_map(|value| [value; 3]).collect();
+            image::save_buffer(path, &rgb, 8, 4, image::ColorType::Rgb8).unwrap();
+        }
+        let found = load(&folder, SceneOptions::default()).unwrap();
+        for (index, name) in photos.into_iter().enumerate() {
+            assert_eq!(
+                photo(&found, index).unwrap().mask().unwrap(),
+                left(),
+                "{files:?} {name}"
+            );
+        }
+        let is_usual = files == ["mask/a.png", "mask/b.png"];
+        let told = said(&found);
+        assert_eq!(told.len(), usize::from(!is_usual), "{files:?}: {told:?}");
+        assert!(
+            is_usual || told[0].contains("are there under other names, such as"),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn a_mask_that_could_be_of_two_images_is_that_of_none() {
+    let folder = Scratch::new();
+    scene(&folder, &["1/x", "2/x", "2/y"]);
+    for file in ["masks/x.png", "masks/y.png", "masks/z.png", "2/w_mask.png"] {
+        grey(&folder, file, (8, 4), &left());
+    }
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    let masks: Vec<bool> = found.train.iter().map(|view| view.mask.is_some()).collect();
+    assert_eq!(masks, [false, false, true]);
+    let told = said(&found);
+    let has = |words: &[&str]| told.iter().any(|told| words.iter().all(|word| told.contains(word)));
+    assert!(has(&["2 of 3 images have no mask", "1/x.png, 2/x.png"]), "{told:?}");
+    assert!(
+        has(&[
+            "3 files that are called masks",
+            "2/w_mask.png, masks/x.png, masks/z.png"
+        ]),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn photos_that_are_called_masks_are_photos() {
+    let folder = Scratch::new();
+    scene(&folder, &["a", "a_mask", "b"]);
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    assert!(!found.masked && found.train.len() == 3 && said(&found).is_empty());
+    // the more exact name wins: `a_mask.png` is the mask of the photo that is called so
+    grey(&folder, "masks/a_mask.png", (8, 4), &left());
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    let masks: Vec<bool> = found.train.iter().map(|view| view.mask.is_some()).collect();
+    assert_eq!(masks, [false, true, false]);
+    // a folder of photos is none of masks
+    let options = SceneOptions {
+        masks: MaskChoice::Folder(".".into()),
+        ..SceneOptions::default()
+    };
+    assert!(load(&folder, options).is_err());
+}
+
+#[test]
+fn what_may_be_masks_and_is_not_read_is_named() {
+    let folder = Scratch::new();
+    scene(&folder, &["a", "b"]);
+    grey(&folder, "sky_masks/a.png", (8, 4), &left());
+    grey(&folder, "dynamic_mask_a.png", (8, 4), &left());
+    grey(&folder, "mask.png", (8, 4), &left());
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    assert!(!found.masked);
+    let told = said(&found);
+    assert!(
+        told.iter().any(|told| told.contains("`--set dataset.masks=sky_masks`")),
+        "{told:?}"
+    );
+    assert!(
+        told.iter().any(|told| told.contains("dynamic_mask_a.png, mask.png")),
+        "{told:?}"
+    );
+    // once there are masks, other folders are only named where they have the same name
+    grey(&folder, "masks/a.png", (8, 4), &left());
+    grey(&folder, "masks/b.png", (8, 4), &left());
+    grey(&folder, "mask/a.png", (8, 4), &[0; 32]);
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    assert_eq!(photo(&found, 0).unwrap().mask().unwrap(), left());
+    let told = said(&found);
+    assert!(told.iter().any(|told| told.contains("mask is not used")), "{told:?}");
+    assert!(!told.iter().any(|told| told.contains("sky_masks")), "{told:?}");
+}
+
+#[test]
+fn transparent_pixels_of_a_mask_do_not_count() {
+    let folder = Scratch::new();
+    scene(&folder, &["a"]);
+    let pixels: Vec<u8> = left().into_iter().flat_map(|value| [255, 255, 255, value]).collect();
+    folder.write_png("masks/a.png", 8, 4, 4, &pixels);
+    let found = load(&folder, SceneOptions::default()).unwrap();
+    assert_eq!(photo(&found, 0).unwrap().mask().unwrap(), left());
+}
+
+/// What a name alone makes a mask does not stop a run.
+#[test]
+fn a_guessed_mask_of_another_shape_is_left_out_and_named() {
+    let folder = Scratch::new();
+    scene(&folder, &["a", "b", "c"]);
+    grey(&folder, "a_mask.png", (4, 4), &[255; 16]);
+    folder.write("b_mask.png", "no picture");
+    for third in [false, true] {
+        if third {
+            grey(&folder, "c_mask.png", (4, 2), &[255, 255, 0, 0, 255, 255, 0, 0]);
+        }
+        let found = load(&folder, SceneOptions::default()).unwrap();
+        assert_eq!((found.masked, found.train[2].mask.is_some()), (third, third));
+        let told = said(&found);
+        let words = "2 files that are called masks have another shape than their images, or cannot be read, and are not used: a_mask.png, b_mask.png";
+        assert!(told.iter().any(|told| told.as_str() == words), "{told:?}");
+        assert_eq!(
+            told.iter().any(|told| told.starts_with("2 of 3 images have no mask")),
+            third,
+            "{told:?}"
+        );
+    }
+}

@@ -188,13 +188,18 @@ fn area((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// A mask at its own size: 255 where a pixel counts, else 0.
+/// A mask at its own size: 255 where a pixel counts, else 0. What is transparent does not count.
 fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
-    let mut values = decode(&file.path, file.size_px)?.into_luma8().into_raw();
+    let picture = decode(&file.path, file.size_px)?;
+    let opaque = opacity(&picture, Alpha::Mask);
+    let mut values = picture.into_luma8().into_raw();
     // label images hold 0 and 1
     let least = if values.iter().all(|value| *value <= 1) { 1 } else { 128 };
     for value in &mut values {
         *value = if *value >= least { u8::MAX } else { 0 };
+    }
+    for (value, opaque) in values.iter_mut().zip(opaque.iter().flatten()) {
+        *value &= opaque;
     }
     Ok(values)
 }

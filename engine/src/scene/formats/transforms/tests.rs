@@ -264,3 +264,55 @@ fn masks_go_with_their_frames() {
     let text = file(r#""fl_x":9,"#, &[("a.png", r#","mask_path":"../m.png""#)]);
     assert!(read(&folder.write(FILE, text)).is_err());
 }
+
+#[test]
+fn distortion_beside_a_model_without_one_is_named() {
+    let folder = Scratch::new();
+    for (shared, warnings) in [
+        (r#""camera_model":"PINHOLE","fl_x":300,"k1":0.1,"#, 1),
+        (r#""camera_model":"SIMPLE_PINHOLE","fl_x":300,"p2":-0.1,"#, 1),
+        (r#""camera_model":"PINHOLE","fl_x":300,"k1":0,"p1":0.0,"#, 0),
+        (r#""camera_model":"OPENCV","fl_x":300,"k1":0.1,"#, 0),
+        (r#""fl_x":300,"k1":0.1,"#, 0),
+    ] {
+        let frames = read(&folder.write(FILE, file(shared, &[("a.png", ""), ("b.png", "")]))).unwrap();
+        assert_eq!(frames.warnings.len(), warnings, "{shared}");
+        let told = frames
+            .warnings
+            .iter()
+            .all(|told| told.starts_with("2 frames in transforms.json have a distortion"));
+        assert!(told, "{:?}", frames.warnings);
+    }
+}
+
+/// The guide lists every key: those that are read, and those that are passed over.
+#[test]
+fn the_guide_has_all_keys() {
+    let guide = include_str!("../../../../../docs/guide/photos-to-splats.md");
+    let (_, part) = guide.split_once("### Keys of `transforms.json`").unwrap();
+    let (part, _) = part.split_once("###").unwrap();
+    let words = |text: &str| -> BTreeSet<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    let (table, rest) = part.split_once("These change nothing").unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
+    let listed: BTreeSet<String> = rows
+        .flat_map(|row| words(&format!("`{}", row.split('|').next().unwrap_or_default())))
+        .collect();
+    let (harmless, _) = rest.split_once("Every other key").unwrap();
+    let harmless = words(harmless);
+    let known: BTreeSet<String> = HARMLESS
+        .iter()
+        .chain(&["depth_unit_scale_factor"])
+        .map(|key| (*key).to_owned())
+        .collect();
+    assert_eq!(harmless, known);
+    // What the reader takes is all that the guide lists, and nothing else of what it is asked.
+    let source = include_str!("../transforms.rs");
+    let (_, taken) = source.split_once("fn take<").unwrap();
+    let (taken, _) = taken.split_once("other => {").unwrap();
+    let arms = taken
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"));
+    let taken: BTreeSet<String> = arms.map(|(key, _)| key.to_owned()).collect();
+    assert!(taken.len() > 20);
+    assert_eq!(listed, taken);
+}
