@@ -139,8 +139,8 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
             return Some(Err(text));
         }
         let place = site.root.file(inside)?;
-        let opened = Opened::open(
-            &place,
+        let opened = Opened::new(
+            site.root.open_at(&place)?,
             range.as_deref(),
             of.as_deref().map(|of| if kept { of } else { "" }),
         )
