@@ -5,7 +5,7 @@
 //! the folder of a merged model stands for a run whose other files are made ([`super::merged`]). So do a folder of Streamed SOG, and
 //! a model's file where that is all that is shown ([`super::models`]).
 
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -349,7 +349,8 @@ impl Root {
         if !within || !may_hold {
             return;
         }
-        for name in names(&folder) {
+        // All are read before a folder inside is opened.
+        for name in names(&folder).collect::<Vec<_>>() {
             inside.push(name);
             match self.file_of(run, inside) {
                 Some(place) => files.push((inside.clone(), place)),
@@ -386,6 +387,15 @@ fn is_merged(folder: &Path) -> bool {
         && folder.parent().is_some_and(is_project)
 }
 
+/// Names in a folder with what each is, no more than `most`. Read whole before folders inside are opened: a reader holds one
+/// descriptor, however deep it is.
+fn entries_of(folder: &Path, most: usize) -> Vec<(String, FileType)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(most);
+    entries
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?)))
+        .collect()
+}
+
 /// Adds what lies below `folder`, called `name` so far, runs down to the depth `deepest`. Links are not followed: what they show inside
 /// the root is listed under its own name, and what lies outside is not shown.
 fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut usize, found: &mut Found) {
@@ -397,18 +407,11 @@ fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut 
             folder: folder.to_owned(),
         });
     }
-    let listing = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in listing {
+    for (own, kind) in entries_of(folder, *entries) {
         if *entries == 0 || found.runs.len() == RUNS {
             return;
         }
         *entries -= 1;
-        let Ok(own) = entry.file_name().into_string() else {
-            continue;
-        };
-        let Ok(kind) = entry.file_type() else {
-            continue;
-        };
         if kind.is_file() && is_plain(&own) && layout::is_comparison(&own) {
             let path: Vec<&str> = name.iter().map(String::as_str).chain([own.as_str()]).collect();
             found.comparisons.push(format!("runs/{}", path.join("/")));
@@ -416,7 +419,7 @@ fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut 
         if !is_plain(&own) || !kind.is_dir() {
             continue;
         }
-        let path = entry.path();
+        let path = folder.join(&own);
         name.push(own);
         if is_run(&path) {
             found.runs.push(Run {
