@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::ProjectError;
 use crate::export::make_folder;
+use crate::record::run_folder::try_for_a_moment;
 
 /// A folder that no other process of Kiln writes to while this is held.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl FolderLock {
         let Some(file) = File::open(folder).ok().filter(|_| cfg!(unix)) else {
             return Ok(Self(None));
         };
-        match file.try_lock_shared() {
+        match try_for_a_moment(|| file.try_lock_shared()) {
             Ok(()) => Ok(Self(Some(file))),
             Err(fs::TryLockError::WouldBlock) => Err(ProjectError::Busy {
                 path: folder.to_owned(),
@@ -51,7 +52,7 @@ impl FolderLock {
         let Ok(file) = File::open(folder) else {
             return Ok(Self(None));
         };
-        match file.try_lock() {
+        match try_for_a_moment(|| file.try_lock()) {
             Ok(()) => Ok(Self(Some(file))),
             Err(fs::TryLockError::WouldBlock) => Err(ProjectError::Busy {
                 path: folder.to_owned(),

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom};
-use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -29,17 +28,13 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Opens the file and moves to the first byte that `range` asks for, unless that holds for another state of the file than
+    /// Moves to the first byte of the file that `range` asks for, unless that holds for another state of the file than
     /// `of` names (`If-Range`). Blocks.
     ///
     /// # Errors
-    /// When the file cannot be read, or is none.
-    pub(super) fn open(path: &Path, range: Option<&str>, of: Option<&str>) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+    /// When the file cannot be read.
+    pub(super) fn new(mut file: File, range: Option<&str>, of: Option<&str>) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::ErrorKind::NotFound.into());
-        }
         let length = metadata.len();
         let tag = entity_tag(&metadata);
         let range = range.filter(|_| of.is_none_or(|of| Some(of) == tag.as_deref()));

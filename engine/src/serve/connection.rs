@@ -1,39 +1,32 @@
-//! Connections: how many, how long they may stall, and how large a request's head may be.
+//! Connections: how long they may stall, and how large a request's head may be.
 
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::yield_now;
 use tokio::time::{Sleep, sleep};
 
-/// Connections at once; a page uses six at most. One more takes the place of the one that has been silent for longest, or
-/// waits while all are busy.
-const CONNECTIONS: usize = 64;
+use super::places::{FULL_PAUSE, Limits, Places, Seen};
+
 /// Bytes of a request's head; an address with a token is far below. Larger ones are answered 431.
 const HEAD_BYTES: usize = 16 << 10;
 /// Headers of a request.
 const HEADERS: usize = 64;
-/// A request's head must be complete after this time; an idle connection is closed after it too.
-const HEAD_TIME: Duration = Duration::from_secs(20);
+/// A request's head must be complete after this time, however many bytes of it come; an idle connection is closed after it too.
+const HEAD_TIME: Duration = Duration::from_secs(5);
 /// A client that takes no byte for this long is gone.
 const STALL_TIME: Duration = Duration::from_secs(120);
 /// Pause after the system refused a connection, for example because no file descriptor is left.
 const REFUSED_PAUSE: Duration = Duration::from_millis(100);
-
-/// A client that says and takes nothing for so long makes room for another when there is none.
-const SILENCE: Duration = Duration::from_millis(500);
-/// Pause while all connections are busy.
-const FULL_PAUSE: Duration = Duration::from_millis(20);
 
 /// How requests are read.
 fn http() -> http1::Builder {
@@ -96,89 +89,50 @@ impl AsyncWrite for Spoken {
 /// Accepts connections for ever.
 pub(super) async fn accept(listener: TcpListener, router: Router) {
     let http = http();
-    let start = Instant::now();
-    let mut open = JoinSet::new();
-    let mut heard: Vec<(Heard, AbortHandle)> = Vec::new();
+    let places = Places::new(Limits::of_process());
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(_) => {
-                sleep(REFUSED_PAUSE).await;
-                continue;
+        let Ok((stream, _)) = listener.accept().await else {
+            places.make_room();
+            sleep(REFUSED_PAUSE).await;
+            continue;
+        };
+        let place = loop {
+            match places.admit() {
+                Some(place) => break place,
+                None => sleep(FULL_PAUSE).await,
             }
         };
-        loop {
-            while open.try_join_next().is_some() {}
-            heard.retain(|(_, task)| !task.is_finished());
-            if heard.len() < CONNECTIONS {
-                break;
-            }
-            // Who opens connections and says nothing must not keep others out.
-            heard.sort_by_key(|(heard, _)| heard.last_ms.load(Ordering::Relaxed));
-            if heard[0].0.silence() >= SILENCE {
-                heard.remove(0).1.abort();
-            } else {
-                sleep(FULL_PAUSE).await;
-            }
-        }
         // A system that refuses the option only sends small answers a little later.
         let _ = stream.set_nodelay(true);
-        let own = Heard::new(start);
         let patient = Patient {
             stream: Listening {
                 stream,
-                heard: own.clone(),
+                seen: place.seen(),
             },
             stalled: None,
         };
-        let connection = http.serve_connection(TokioIo::new(patient), TowerToHyperService::new(router.clone()));
+        let router = router.clone().layer(Extension(place.clone()));
+        let connection = http.serve_connection(TokioIo::new(patient), TowerToHyperService::new(router));
         // What breaks a connection is the client's affair; others go on.
-        let task = open.spawn(async move {
+        let task = tokio::spawn(async move {
             let _ = connection.await;
         });
-        heard.push((own, task));
-    }
-}
-
-/// When a client last sent or took something.
-#[derive(Clone)]
-struct Heard {
-    start: Instant,
-    /// Milliseconds since then.
-    last_ms: Arc<AtomicU64>,
-}
-
-impl Heard {
-    fn new(start: Instant) -> Self {
-        let heard = Self {
-            start,
-            last_ms: Arc::default(),
-        };
-        heard.now();
-        heard
-    }
-
-    fn now(&self) {
-        let ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.last_ms.store(ms, Ordering::Relaxed);
-    }
-
-    fn silence(&self) -> Duration {
-        let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
-        self.start.elapsed().saturating_sub(last)
+        place.held_by(task.abort_handle());
+        // One that was ended for this one lets go of its socket now.
+        yield_now().await;
     }
 }
 
 /// A stream that notes when bytes pass.
 struct Listening<S> {
     stream: S,
-    heard: Heard,
+    seen: Arc<Seen>,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Listening<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let read = ready!(Pin::new(&mut self.stream).poll_read(context, buf));
-        self.heard.now();
+        self.seen.now();
         Poll::Ready(read)
     }
 }
@@ -186,7 +140,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Listening<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for Listening<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes));
-        self.heard.now();
+        self.seen.now();
         Poll::Ready(written)
     }
 

@@ -5,17 +5,21 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ServeError;
-use super::root::{EXPORT_RECORD, RUN_JSON, Root, Run};
+use super::opening::open_below;
+use super::root::{EXPORT_RECORD, RUN_JSON, RUN_JSON_BYTES, Root, Run};
 use super::segments::is_plain;
 use super::{assets, projects};
 use crate::export::{ExportError, refuse_link, write_atomic, write_json};
+
+/// Bytes of an export's record that are read.
+const RECORD_BYTES: u64 = 64 << 20;
 
 /// What an export wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +64,7 @@ pub fn export(folder: &Path, output: &Path) -> Result<Exported, ServeError> {
             path: folder.to_owned(),
         });
     }
-    let files = sources(&root, &runs, comparisons);
+    let files = sources(&root, &runs, comparisons)?;
     let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
     // Until the end the record names old files and new ones: a broken-off export can be done again.
     let all: BTreeSet<String> = names.union(&before.files).cloned().collect();
@@ -71,7 +75,7 @@ pub fn export(folder: &Path, output: &Path) -> Result<Exported, ServeError> {
     record(output, all)?;
     let mut bytes = 0;
     for (name, source) in &files {
-        bytes += write(&below(output, name), source)?;
+        bytes += write(&root, &below(output, name), source)?;
     }
     for name in before.files.difference(&names) {
         remove(output, name);
@@ -99,7 +103,11 @@ fn earlier(output: &Path) -> Result<Record, ServeError> {
     let foreign = || ServeError::NotAnExport {
         path: output.to_owned(),
     };
-    let text = fs::read_to_string(output.join(EXPORT_RECORD)).map_err(|_| foreign())?;
+    let folder = output.canonicalize().map_err(fail)?;
+    let mut text = String::new();
+    let read = open_below(&folder, Path::new(EXPORT_RECORD));
+    let read = read.and_then(|file| file.take(RECORD_BYTES).read_to_string(&mut text));
+    read.map_err(|_| foreign())?;
     let record: Record = serde_json::from_str(&text).map_err(|_| foreign())?;
     // Names in the record are removed: none may lead out of the folder.
     let plain = |name: &String| name.split('/').all(is_plain);
@@ -115,20 +123,19 @@ fn record(output: &Path, files: BTreeSet<String>) -> Result<(), ServeError> {
 }
 
 /// All files of an export by name; the indices last, so that no reader of a running export sees a run that is not there.
-fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Vec<(String, Source)> {
+fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Result<Vec<(String, Source)>, ServeError> {
     let page = assets::all().iter();
     let mut files: Vec<_> = page
         .map(|asset| (asset.name.to_owned(), Source::Bytes(asset.bytes.to_vec())))
         .collect();
     for run in runs {
-        let inside = root.files(run).into_iter();
-        files.extend(inside.map(|(path, place)| {
+        for (path, place) in root.files(run) {
             let source = match path.last().is_some_and(|name| name == RUN_JSON) {
-                true => published(place),
+                true => published(root, place)?,
                 false => Source::Copy(place),
             };
-            (format!("{}/{}", run.path(), path.join("/")), source)
-        }));
+            files.push((format!("{}/{}", run.path(), path.join("/")), source));
+        }
         let made = root.made_files(run).into_iter();
         files.extend(made.map(|(name, text)| (format!("{}/{name}", run.path()), Source::Bytes(text.into_bytes()))));
     }
@@ -144,15 +151,27 @@ fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Vec<(String, 
     ] {
         files.push((name.to_owned(), Source::Bytes(index.to_string().into_bytes())));
     }
-    files
+    Ok(files)
 }
 
 /// The index of a run without what names places on this machine: its command, and the folder of its scene.
-fn published(place: PathBuf) -> Source {
-    let text = fs::read_to_string(&place).unwrap_or_default();
+///
+/// # Errors
+/// When the index cannot be read, or is larger than one may be.
+fn published(root: &Root, place: PathBuf) -> Result<Source, ServeError> {
+    let mut text = Vec::new();
+    let read = opened(root, &place).and_then(|file| file.take(RUN_JSON_BYTES + 1).read_to_end(&mut text));
+    let fits = read.and_then(|bytes| match bytes as u64 > RUN_JSON_BYTES {
+        true => Err(io::Error::other(format!(
+            "it is larger than {} MiB",
+            RUN_JSON_BYTES >> 20
+        ))),
+        false => Ok(()),
+    });
+    fits.map_err(|error| ExportError::new(&place, error))?;
     // What is no index goes as it is.
-    let Ok(mut index) = serde_json::from_str::<Value>(&text) else {
-        return Source::Copy(place);
+    let Ok(mut index) = serde_json::from_slice::<Value>(&text) else {
+        return Ok(Source::Copy(place));
     };
     let made_by = index.get_mut("made_by").and_then(Value::as_object_mut);
     let command = made_by.and_then(|made| made.remove("command"));
@@ -161,10 +180,15 @@ fn published(place: PathBuf) -> Source {
         let name = scene.get("name")?.clone();
         scene.insert("path".to_owned(), name)
     });
-    match command.or(named) {
+    Ok(match command.or(named) {
         Some(_) => Source::Bytes(format!("{index:#}\n").into_bytes()),
         None => Source::Copy(place),
-    }
+    })
+}
+
+fn opened(root: &Root, place: &Path) -> io::Result<File> {
+    let gone = || io::Error::new(io::ErrorKind::NotFound, "it is no file any more");
+    root.open_at(place).ok_or_else(gone)
 }
 
 fn below(output: &Path, name: &str) -> PathBuf {
@@ -172,12 +196,12 @@ fn below(output: &Path, name: &str) -> PathBuf {
 }
 
 /// Writes one file; its bytes.
-fn write(path: &Path, source: &Source) -> Result<u64, ServeError> {
+fn write(root: &Root, path: &Path, source: &Source) -> Result<u64, ServeError> {
     let mut bytes = 0;
     write_atomic(path, |file| {
         bytes = match source {
             Source::Bytes(content) => file.write_all(content).map(|()| content.len() as u64)?,
-            Source::Copy(place) => io::copy(&mut File::open(place)?, file)?,
+            Source::Copy(place) => io::copy(&mut opened(root, place)?, file)?,
         };
         Ok(())
     })?;

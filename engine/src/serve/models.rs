@@ -2,14 +2,13 @@
 //!
 //! Owns which files of such a folder are shown: `lod-meta.json`, cameras beside it, and the descriptions and images of chunks.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use kiln_sog::{INDEX, META};
 use serde_json::Value;
 
-use super::merged;
+use super::merged::{self, Open};
+use super::numbers::number;
 
 /// The file that makes a folder one of 3D Tiles.
 const TILESET: &str = "tileset.json";
@@ -48,28 +47,23 @@ pub(super) fn may_hold(folder: &[String]) -> bool {
 }
 
 /// A file of the run that the model `name` in `folder` stands for; nothing for one that lies there or that a run does not have.
-pub(super) fn made(folder: &Path, name: &str, title: &str, file: &str) -> Option<String> {
+pub(super) fn made(folder: &Path, name: &str, title: &str, file: &str, open: Open<'_>) -> Option<String> {
     let streamed = name == INDEX;
     if streamed && file == merged::CAMERAS && folder.join(file).is_file() {
         return None;
     }
-    merged::made(title, &folder.join(name), file, |_| Vec::new()).map(|text| match (streamed, file) {
-        (true, "run.json") => with_count(&text, &folder.join(name)).unwrap_or(text),
+    let model = folder.join(name);
+    merged::made(title, &model, file, open, |_| Vec::new()).map(|text| match (streamed, file) {
+        (true, "run.json") => with_count(&text, &model, open).unwrap_or(text),
         _ => text,
     })
 }
 
 /// The index of a run with the number of Gaussians that a description of levels says.
-fn with_count(run: &str, index: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(index)
-        .ok()?
-        .take(INDEX_BYTES)
-        .read_to_string(&mut text)
-        .ok()?;
-    let index: Value = serde_json::from_str(&text).ok()?;
+fn with_count(run: &str, index: &Path, open: Open<'_>) -> Option<String> {
+    let count = number(open(index)?, INDEX_BYTES, "counts")?;
     let mut run: Value = serde_json::from_str(run).ok()?;
-    *run.pointer_mut("/plys/0/gaussians")? = index.pointer("/counts/0")?.clone();
+    *run.pointer_mut("/plys/0/gaussians")? = count.into();
     Some(run.to_string())
 }
 

@@ -23,6 +23,7 @@ use super::assets::{self, Asset};
 use super::body::Opened;
 use super::guard::{self, Refusal};
 use super::layout::{may_be_kept, media_type};
+use super::places::Place;
 use super::projects;
 use super::range::Part;
 use super::root::{Root, Run};
@@ -82,6 +83,9 @@ async fn respond(State(site): State<Arc<Site>>, request: Request) -> Response<Bo
     let head = request.method == Method::HEAD;
     let answered = async {
         guard::check(&request, &site.names)?;
+        if let Some(place) = request.extensions.get::<Place>() {
+            place.asked(guard::check_token(&request, &site.token).is_ok()).await;
+        }
         // What cannot be a path of ours is answered like one that leads nowhere.
         let path = segments(request.uri.path()).ok_or(Refusal::Missing)?;
         match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -139,8 +143,8 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
             return Some(Err(text));
         }
         let place = site.root.file(inside)?;
-        let opened = Opened::open(
-            &place,
+        let opened = Opened::new(
+            site.root.open_at(&place)?,
             range.as_deref(),
             of.as_deref().map(|of| if kept { of } else { "" }),
         )

@@ -5,15 +5,15 @@
 //! the folder of a merged model stands for a run whose other files are made ([`super::merged`]). So do a folder of Streamed SOG, and
 //! a model's file where that is all that is shown ([`super::models`]).
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs::{self, File, FileType};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use kiln_sog::INDEX;
-use serde_json::Value;
 
 use super::ServeError;
+use super::numbers::number;
+use super::opening::open_below;
 use super::segments::is_plain;
 use super::{layout, merged, models};
 use crate::export::check_model;
@@ -27,8 +27,8 @@ const PROJECT_DEPTH: usize = 3;
 const RUNS: usize = 1000;
 /// Entries of folders looked at for one index, so that a folder with a million files costs a moment and no more.
 const ENTRIES: usize = 20_000;
-/// Bytes of a `run.json` that are read for its date.
-const RUN_JSON_BYTES: u64 = 4 << 20;
+/// Bytes of a `run.json` that are read.
+pub(super) const RUN_JSON_BYTES: u64 = 4 << 20;
 
 /// The record that [`super::export()`] leaves; a folder with it is a copy, and its runs are listed where they came from.
 pub(super) const EXPORT_RECORD: &str = "kiln-export.json";
@@ -136,7 +136,7 @@ impl Root {
         };
         let stages: Vec<Run> = runs.iter().filter_map(refined).collect();
         let runs = runs.into_iter().chain(stages);
-        let mut dated: Vec<(u64, Run)> = runs.map(|run| (started(&run.folder), run)).collect();
+        let mut dated: Vec<(u64, Run)> = runs.map(|run| (self.started(&run.folder), run)).collect();
         dated.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.name.cmp(&y.name)));
         dated.into_iter().map(|(_, run)| run).collect()
     }
@@ -176,6 +176,23 @@ impl Root {
     pub(super) fn without_folder(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.folder.display()), "")
             .replace(&self.folder.display().to_string(), "the folder")
+    }
+
+    /// When a run started, in Unix seconds, or its model was merged; 0 when its `run.json` does not say.
+    fn started(&self, run: &Path) -> u64 {
+        let model = match is_merged(run) {
+            true => Some(merged::MODEL),
+            false => models::is_streamed(run).then_some(INDEX),
+        };
+        if let Some(model) = model {
+            let changed = fs::metadata(run.join(model)).and_then(|file| file.modified());
+            let since = changed.ok().and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
+            return since.map_or(0, |since| since.as_secs());
+        }
+        let record = self.open_at(&run.join(RUN_JSON));
+        record
+            .and_then(|file| number(file, RUN_JSON_BYTES, "started_unix_s"))
+            .unwrap_or(0)
     }
 
     /// Name of the folder itself.
@@ -231,11 +248,12 @@ impl Root {
     }
 
     fn made_of(&self, folder: &Path, name: &str) -> Option<String> {
+        let open = |path: &Path| self.open_at(path);
         if let Some(file) = &self.file {
-            return models::made(folder, file, file, name);
+            return models::made(folder, file, file, name, &open);
         }
         if models::is_streamed(folder) {
-            return models::made(folder, INDEX, folder.file_name()?.to_str()?, name);
+            return models::made(folder, INDEX, folder.file_name()?.to_str()?, name, &open);
         }
         let project = folder.parent().filter(|_| is_merged(folder))?;
         let model = self.inside(folder, &[merged::MODEL.to_owned()])?;
@@ -243,7 +261,7 @@ impl Root {
             true => self.own_name(),
             false => project.file_name()?.to_str()?,
         };
-        merged::made(title, &model, name, |path| {
+        merged::made(title, &model, name, &open, |path| {
             let mut blocks: Vec<String> = names(&project.join(BLOCKS)).take(RUNS).collect();
             blocks.sort();
             let file = |block: &String| {
@@ -290,6 +308,13 @@ impl Root {
         shown.then(|| self.inside(run, inside)).flatten()
     }
 
+    /// Opens a file inside the root. Links are resolved first, and followed no more then: one that leads out of the root, or that comes
+    /// in place of the file meanwhile, leads to nothing. So does what is no file.
+    pub(super) fn open_at(&self, path: &Path) -> Option<File> {
+        let resolved = path.canonicalize().ok()?;
+        open_below(&self.folder, resolved.strip_prefix(&self.folder).ok()?).ok()
+    }
+
     /// The file at `path` below `folder`, unless a symbolic link leads out of the root.
     fn inside(&self, folder: &Path, path: &[String]) -> Option<PathBuf> {
         let place = path.iter().fold(folder.to_owned(), |place, name| place.join(name));
@@ -324,7 +349,8 @@ impl Root {
         if !within || !may_hold {
             return;
         }
-        for name in names(&folder) {
+        // All are read before a folder inside is opened.
+        for name in names(&folder).collect::<Vec<_>>() {
             inside.push(name);
             match self.file_of(run, inside) {
                 Some(place) => files.push((inside.clone(), place)),
@@ -361,6 +387,15 @@ fn is_merged(folder: &Path) -> bool {
         && folder.parent().is_some_and(is_project)
 }
 
+/// Names in a folder with what each is, no more than `most`. Read whole before folders inside are opened: a reader holds one
+/// descriptor, however deep it is.
+fn entries_of(folder: &Path, most: usize) -> Vec<(String, FileType)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(most);
+    entries
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().ok()?)))
+        .collect()
+}
+
 /// Adds what lies below `folder`, called `name` so far, runs down to the depth `deepest`. Links are not followed: what they show inside
 /// the root is listed under its own name, and what lies outside is not shown.
 fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut usize, found: &mut Found) {
@@ -372,18 +407,11 @@ fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut 
             folder: folder.to_owned(),
         });
     }
-    let listing = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in listing {
+    for (own, kind) in entries_of(folder, *entries) {
         if *entries == 0 || found.runs.len() == RUNS {
             return;
         }
         *entries -= 1;
-        let Ok(own) = entry.file_name().into_string() else {
-            continue;
-        };
-        let Ok(kind) = entry.file_type() else {
-            continue;
-        };
         if kind.is_file() && is_plain(&own) && layout::is_comparison(&own) {
             let path: Vec<&str> = name.iter().map(String::as_str).chain([own.as_str()]).collect();
             found.comparisons.push(format!("runs/{}", path.join("/")));
@@ -391,7 +419,7 @@ fn collect(folder: &Path, name: &mut Vec<String>, deepest: usize, entries: &mut 
         if !is_plain(&own) || !kind.is_dir() {
             continue;
         }
-        let path = entry.path();
+        let path = folder.join(&own);
         name.push(own);
         if is_run(&path) {
             found.runs.push(Run {
@@ -413,29 +441,6 @@ fn refined(run: &Run) -> Option<Run> {
         name: run.name.iter().cloned().chain([layout::REFINED.to_owned()]).collect(),
         folder,
     })
-}
-
-/// When a run started, in Unix seconds, or its model was merged; 0 when its `run.json` does not tell.
-fn started(run: &Path) -> u64 {
-    let model = match is_merged(run) {
-        true => Some(merged::MODEL),
-        false => models::is_streamed(run).then_some(INDEX),
-    };
-    if let Some(model) = model {
-        let changed = fs::metadata(run.join(model)).and_then(|file| file.modified());
-        let since = changed.ok().and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
-        return since.map_or(0, |since| since.as_secs());
-    }
-    let read = || {
-        let mut text = String::new();
-        let file = File::open(run.join(RUN_JSON)).ok()?;
-        file.take(RUN_JSON_BYTES).read_to_string(&mut text).ok()?;
-        serde_json::from_str::<Value>(&text)
-            .ok()?
-            .get("started_unix_s")?
-            .as_u64()
-    };
-    read().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -22,6 +22,28 @@ const COMPARISON: &str = r#"{
     {"scene": "garden", "recipe": "<b>mip</b>", "seed": 1, "psnr_image": 28.5, "lpips": null, "device": "card",
      "commit": "abc", "run": "gone", "command": "kiln train garden"}]}"#;
 
+/// JSON that is no comparison.
+const SHAPES: [(&str, &str); 6] = [
+    ("compare-1.json", "null"),
+    ("compare-2.json", "[]"),
+    (
+        "compare-3.json",
+        r#"{"columns": [], "labels": [], "means": {}, "rows": []}"#,
+    ),
+    (
+        "compare-4.json",
+        r#"{"columns": [], "labels": [], "means": [null], "rows": []}"#,
+    ),
+    (
+        "compare-5.json",
+        r#"{"columns": [{"key": "a", "title": "A", "digits": 2}], "labels": [], "means": [{"a": {"mean": "x"}}], "rows": []}"#,
+    ),
+    (
+        "compare-6.json",
+        r#"{"columns": [{"key": "a", "title": "A", "digits": 999}], "labels": [], "means": [], "rows": []}"#,
+    ),
+];
+
 #[test]
 fn a_comparison_is_a_table_that_leads_to_its_runs() {
     let stage = Stage::shared();
@@ -29,6 +51,9 @@ fn a_comparison_is_a_table_that_leads_to_its_runs() {
     copy(&stage.run(), &scratch.join("runs/garden"));
     fs::write(scratch.join("runs/compare.json"), COMPARISON).unwrap();
     fs::write(scratch.join("runs/compare-broken.json"), "{").unwrap();
+    for (name, text) in SHAPES {
+        fs::write(scratch.join("runs").join(name), text).unwrap();
+    }
     let view = View::start(&scratch.join("runs"));
     let page = window();
     // The way there from the page of the runs.
@@ -39,6 +64,21 @@ fn a_comparison_is_a_table_that_leads_to_its_runs() {
     page.wait("location.pathname.endsWith('compare.html') && document.documentElement.dataset.state === 'ready'");
     page.wait("document.querySelector('#messages [role=alert]')");
     assert!(messages(&page)[0].contains("JSON"), "{:?}", messages(&page));
+    // JSON of any other shape is a sentence too.
+    for (name, text) in SHAPES {
+        page.set("#file", &format!("runs/{name}"));
+        page.wait(&format!(
+            "document.querySelector('#messages [role=alert]')?.textContent.includes('{name}')"
+        ));
+        let said = &messages(&page)[0];
+        let start = format!("runs/{name} is no comparison that this page knows: ");
+        assert!(said.starts_with(&start) && !said.contains("Error"), "{text}: {said}");
+        assert_eq!(
+            page.eval("document.querySelectorAll('#tables table').length"),
+            0,
+            "{text}"
+        );
+    }
     page.set("#file", "runs/compare.json");
     page.wait("document.querySelectorAll('#tables table').length === 2");
     let cells = |table: usize, row: usize| {

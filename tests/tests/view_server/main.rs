@@ -8,6 +8,7 @@ mod exported;
 mod hostile;
 mod program;
 mod projects;
+mod swapped;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--lease-s", type=_positive, default=60.0, metavar="S", help="between renewals of a block's lease [60]"
     )
-    run.add_argument("--work", metavar="FOLDER", help="where nodes keep projects from storage [TEMP/kiln-ray]")
+    run.add_argument("--work", metavar="FOLDER", help="where nodes keep projects from storage [TEMP/kiln-ray-UID]")
     run.add_argument(
         "--merge-memory-mib", type=int, default=512, metavar="N", help="host memory of the merge, MiB [512]"
     )

@@ -57,7 +57,7 @@ def _cut_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
             if ended.code != 0:
                 return ended
             index = folder.parent.parent / records.INDEX
-            here = Project.read(index.read_bytes(), str(index))
+            here = Project.read(records.read_file(index), str(index))
             for part in here.parts_of(name):
                 copy.save_inputs(part)
             lease.renew()
@@ -80,19 +80,26 @@ def replace(storage: Storage, name: str, after: Project, before: Project) -> Non
     entries = [after.entry(part) for part in after.parts_of(name)]
     if not entries:
         raise records.ProjectError(f"{records.INDEX} lists no parts of {name}, which was cut in two")
-    used, was_used = (project.record["views_used"] for project in (after, before))
+    used, was_used = (_views_used(project.record) for project in (after, before))
     while tag := storage.read_tagged(records.INDEX):
-        record: dict[str, Any] = records.parse(tag.text, records.INDEX)
+        record: dict[str, Any] = Project.read(tag.text, records.INDEX).record
         names = [block["name"] for block in record["blocks"]]
         if name not in names:
             return
         at = names.index(name)
         record["blocks"][at : at + 1] = entries
         # Nothing is lost to rounding where no other block was cut.
-        is_same = record["views_used"] == was_used
-        record["views_used"] = used if is_same else record["views_used"] + used - was_used
+        now = _views_used(record)
+        record["views_used"] = used if now == was_used else now + used - was_used
         if storage.replace(records.INDEX, json.dumps(record, indent=2).encode(), tag):
             return
+
+
+def _views_used(record: dict[str, Any]) -> float:
+    used = record.get("views_used")
+    if not isinstance(used, int | float):
+        raise records.ProjectError(f"{records.INDEX} has no number `views_used`")
+    return used
 
 
 def settle(storage: Storage, name: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import time
+import uuid
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Place:
         if self._storage:
             return self._storage.read(key)
         try:
-            return (Path(self.at) / key).read_bytes()
+            return records.read_file(Path(self.at) / key)
         except FileNotFoundError:
             return None
 
@@ -53,9 +53,13 @@ class Place:
             self._storage.write(key, text)
             return
         path = Path(self.at) / key
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        part.write_bytes(text)
-        part.replace(path)
+        part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:16]}.part")
+        try:
+            with open(part, "xb") as file:
+                file.write(text)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
     def project(self) -> Project:
         """The index of the project.
@@ -78,8 +82,15 @@ class Place:
         """
         if self._storage:
             return project.blocks
-        views = {name: project.views(self.read(f"blocks/{name}/{records.BLOCK}")) for name in project.blocks}
+        views = {name: self._views(project, name) for name in project.blocks}
         return sorted(project.blocks, key=lambda name: -views[name])
+
+    def _views(self, project: Project, name: str) -> int:
+        try:
+            return project.views(self.read(f"blocks/{name}/{records.BLOCK}"))
+        except (ProjectError, OSError):
+            # `kiln` says what is wrong with it when the block begins.
+            return 0
 
     def is_done(self, project: Project, name: str) -> bool:
         """True when a block is trained. A folder's `done.json` is looked at by `kiln`, which checks more."""
@@ -137,7 +148,7 @@ class Drive:
         """Starts a block that is not trained already."""
         try:
             is_done = self._place.is_done(self._project, name)
-        except ERRORS:
+        except (ProjectError, *ERRORS):
             # The task looks again.
             is_done = False
         if is_done:

@@ -138,5 +138,5 @@ def _owner(text: bytes) -> str | None:
     try:
         task: str | None = json.loads(text)["task"]
         return task
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "of unknown name"

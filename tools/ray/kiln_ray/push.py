@@ -25,7 +25,7 @@ def push(folder: Path, storage: Storage, say: Callable[[str], None]) -> int:
     index = folder / records.INDEX
     if not index.is_file():
         raise ProjectError(f"{folder} holds no project; `kiln split` makes one")
-    project = Project.read(index.read_bytes(), str(index))
+    project = Project.read(records.read_file(index), str(index))
     there = storage.read(records.INDEX)
     if there is not None and there != project.text:
         found = Project.read(there, f"{storage.url}/{records.INDEX}")
@@ -66,6 +66,8 @@ def files(folder: Path, project: Project) -> Iterator[tuple[Path, str]]:
             continue
         for path in [entry] if entry.is_file() else sorted(entry.rglob("*")):
             if path.is_file():
+                if not path.resolve().is_relative_to(folder.resolve()):
+                    raise ProjectError(f"{path} is a link that leads out of the project")
                 yield path, path.relative_to(folder).as_posix()
     for name in project.blocks:
         yield from _block_files(folder, project, name)
@@ -76,11 +78,12 @@ def _block_files(folder: Path, project: Project, name: str) -> Iterator[tuple[Pa
     index = block / records.BLOCK
     if not index.is_file():
         raise ProjectError(f"the block {block} is missing")
-    inputs = [records.BLOCK, *(file["name"] for file in records.parse(index.read_bytes(), str(index))["files"])]
+    record = records.parse(records.read_file(index), str(index))
+    inputs = [records.BLOCK, *records.names_in(record, "files", str(index))]
     done = block / records.DONE
-    if done.is_file() and project.is_done(name, done.read_bytes()):
-        inputs += [records.parse(done.read_bytes(), str(done))["model"]["name"], records.DONE]
+    if done.is_file() and project.is_done(name, text := records.read_file(done)):
+        inputs += [records.model_of(text, str(done))[0], records.DONE]
     for file in inputs:
-        if not records.is_inside(file):
-            raise ProjectError(f"a record names `{file}`, which leaves its folder")
+        if not (block / file).resolve().is_relative_to(folder.resolve()):
+            raise ProjectError(f"{block / file} is a link that leads out of the project")
         yield block / file, f"blocks/{name}/{file}"

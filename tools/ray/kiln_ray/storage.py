@@ -20,6 +20,8 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, NotFoundError, PreconditionError
 from obstore.store import LocalStore, from_url
 
+from kiln_ray.project import ProjectError, check_size
+
 #: What storage raises when it does not answer or refuses.
 ERRORS = (BaseError, OSError)
 #: Bytes that a download holds in memory.
@@ -72,13 +74,31 @@ class Storage:
         return None if found is None else found.text
 
     def read_tagged(self, key: str) -> Tag | None:
-        """A small object and its tag; none when there is none."""
+        """A small object and its tag; none when there is none.
+
+        Raises:
+            ProjectError: when it is no file, or too large for a record.
+        """
         try:
-            result = obstore.get(self.store, key)
+            result = self._get(key)
+            check_size(result.meta["size"], f"{self.url}/{key}")
             text = bytes(result.bytes())
         except (FileNotFoundError, NotFoundError):
             return None
         return Tag(text, result.meta, result.meta["last_modified"])
+
+    def _get(self, key: str) -> Any:
+        if isinstance(self.store, LocalStore):
+            # Whoever opens a pipe waits for its other end.
+            path = self._local(key)
+            if path.exists() and not path.is_file():
+                raise ProjectError(f"{path} is no file")
+        return obstore.get(self.store, key)
+
+    def _own(self, key: str, text: bytes) -> Tag | None:
+        """What was written, where its answer was lost and writing it again failed; none when it is another's."""
+        found = self.read_tagged(key)
+        return found if found and found.text == text else None
 
     def write(self, key: str, text: bytes) -> None:
         """Writes a small object, whatever was there."""
@@ -89,7 +109,7 @@ class Storage:
         try:
             return Tag(text, obstore.put(self.store, key, text, mode="create"))
         except (AlreadyExistsError, PreconditionError):
-            return None
+            return self._own(key, text)
 
     def replace(self, key: str, text: bytes, tag: Tag) -> Tag | None:
         """Writes an object that must be as `tag` says; none when it is another by now."""
@@ -99,13 +119,14 @@ class Storage:
             update: Any = tag.update
             return Tag(text, obstore.put(self.store, key, text, mode=update))
         except (AlreadyExistsError, FileNotFoundError, NotFoundError, PreconditionError):
-            return None
+            return self._own(key, text)
 
     def _replace_file(self, key: str, text: bytes, tag: Tag) -> Tag | None:
         # Folders have no conditional put: a lock stands in for it, for everybody who comes this way.
         path = self._local(f"{key}.lock")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "wb") as lock:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(os.open(path, flags, 0o666), "rb", buffering=0) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             found = self.read(key)
             if found is None or found != tag.text:
@@ -140,8 +161,8 @@ class Storage:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
         try:
-            result = obstore.get(self.store, key)
-            with open(part, "wb") as file:
+            result = self._get(key)
+            with open(part, "xb") as file:
                 for piece in result.stream(min_chunk_size=CHUNK):
                     file.write(piece)
             os.replace(part, path)

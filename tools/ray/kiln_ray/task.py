@@ -204,17 +204,16 @@ def _train_in_storage(job: Job, name: str, reporter: Reporter) -> Ended:
         if not wait_until_left(folder / "run", is_over):
             return reporter.ended(Cause.LEASE, message=f"another process trains {name} on this node")
         copy.bring_checkpoint(name)
-        saver = Saver(copy, name, job.sync_s, lease.lost.is_set)
+        saver = Saver(copy, name, job.sync_s, lease.lost.is_set, lease.renew)
         with saver:
             ended = _run(train_command(job, Path(".")), reporter, folder, is_over, children)
         if ended.code == 0:
-            lease.renew()
-            copy.save_run(name)
+            copy.save_run(name, lease.renew)
         else:
             # How it ended counts, whether that can be saved or not.
             with contextlib.suppress(*ERRORS):
                 lease.renew()
-                copy.save_checkpoint(name, saver.last)
+                copy.save_checkpoint(name, saver.last, lease.renew)
         return ended
 
     return under_lease(job, name, reporter, work, end)
@@ -238,7 +237,15 @@ class Saver:
     It does so from a thread of its own: an upload may take long, and a run that is to end must hear of it at once.
     """
 
-    def __init__(self, copy: Any, name: str, every_s: float, is_lost: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        copy: Any,
+        name: str,
+        every_s: float,
+        is_lost: Callable[[], bool],
+        confirm: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._confirm = confirm
         self._copy = copy
         self._name = name
         self._every_s = every_s
@@ -257,12 +264,13 @@ class Saver:
         self._thread.join()
 
     def _work(self) -> None:
+        from kiln_ray.lease import Lost
         from kiln_ray.storage import ERRORS
 
         while not self._end.wait(self._every_s) and not self._is_lost():
-            # What fails is tried again the next time.
-            with contextlib.suppress(*ERRORS):
-                self.last = self._copy.save_checkpoint(self._name, self.last)
+            # What fails is tried again the next time, unless the block is lost: then there is none.
+            with contextlib.suppress(Lost, *ERRORS):
+                self.last = self._copy.save_checkpoint(self._name, self.last, self._confirm)
 
 
 def _merge(job: Job, reporter: Reporter) -> Ended:
@@ -341,7 +349,8 @@ def wait_until_left(run: Path, is_over: Callable[[], bool]) -> bool:
 def is_written_to(run: Path, *, alone: bool = False) -> bool:
     """True while a process of `kiln` holds a folder: that of a run to write, or with `alone` that of a block at all."""
     try:
-        folder = os.open(run, os.O_RDONLY)
+        # A pipe in its place is not waited for.
+        folder = os.open(run, os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
     try:
@@ -358,4 +367,4 @@ def is_written_to(run: Path, *, alone: bool = False) -> bool:
 
 def default_work() -> str:
     """Where projects from storage are brought to, unless a folder is named."""
-    return str(Path(tempfile.gettempdir()) / "kiln-ray")
+    return str(Path(tempfile.gettempdir()) / f"kiln-ray-{os.getuid()}")

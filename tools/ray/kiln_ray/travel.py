@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
+import stat
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -48,6 +50,7 @@ class NodeCopy:
         """`use` names a copy apart from that of the blocks, whose index no other task writes."""
         self.storage = storage
         self.project = project
+        _own_folder(work)
         # Another project at the same URL is another folder; one with a block cut in two is the same.
         self._host = work / project.identity[:16]
         self._root = self._host / (f"node-{node[:16]}" + (f"-{use}" if use else ""))
@@ -72,19 +75,21 @@ class NodeCopy:
         self._root.mkdir(parents=True, exist_ok=True)
         _write_whole(self._root / records.INDEX, json.dumps(record).encode())
         for key, _ in self.storage.names("settings"):
-            self._bring(key, self._root / key)
+            self._bring(key, self._root / records.inside(key, self.storage.url))
         folder = self.block_folder(name)
         block = self._bring_block_index(name, folder)
-        for file in block["files"]:
-            self._bring(f"blocks/{name}/{_inside(file['name'])}", folder / file["name"])
-        for file in scene["model"]:
-            self._bring(f"scene/sparse/{_inside(file['name'])}", self._host / "scene/sparse" / file["name"])
+        where = f"{self.storage.url}/blocks/{name}/{records.BLOCK}"
+        for file in records.names_in(block, "files", where):
+            self._bring(f"blocks/{name}/{file}", folder / file)
+        for file in records.names_in(scene, "model", records.INDEX):
+            self._bring(f"scene/sparse/{file}", self._host / "scene/sparse" / file)
         sizes = {photo["name"]: photo["bytes"] for photo in scene["photos"]}
 
         def bring_photo(photo: str) -> None:
-            self._bring(f"scene/images/{_inside(photo)}", self._host / "scene/images" / photo, sizes.get(photo))
+            self._bring(f"scene/images/{photo}", self._host / "scene/images" / photo, sizes.get(photo))
 
-        at_once(bring_photo, [*block["train_views"], *block["test_views"]])
+        views = [view for key in ("train_views", "test_views") for view in records.names_in(block, key, where)]
+        at_once(bring_photo, views)
         return folder
 
     def _bring_block_index(self, name: str, folder: Path) -> dict[str, Any]:
@@ -104,9 +109,10 @@ class NodeCopy:
     def save_inputs(self, name: str) -> None:
         """Puts what a block that was made here is trained on into storage."""
         folder = self.block_folder(name)
-        block = records.parse((folder / records.BLOCK).read_bytes(), str(folder / records.BLOCK))
-        for file in [*(file["name"] for file in block["files"]), records.BLOCK]:
-            self.storage.upload(folder / _inside(file), f"blocks/{name}/{file}")
+        index = folder / records.BLOCK
+        block = records.parse(records.read_file(index), str(index))
+        for file in [*records.names_in(block, "files", str(index)), records.BLOCK]:
+            self.storage.upload(folder / file, f"blocks/{name}/{file}")
 
     def _bring(self, key: str, path: Path, size: int | None = None) -> None:
         if path.is_file() and (size is None or path.stat().st_size == size):
@@ -115,6 +121,10 @@ class NodeCopy:
             self.storage.download(key, path)
         except FileNotFoundError as error:
             raise ProjectError(f"{error}; push the project again") from error
+        found = path.stat().st_size
+        if size is not None and found != size:
+            path.unlink()
+            raise ProjectError(f"{self.storage.url}/{key} has {found} bytes and not {size}; push the project again")
 
     def bring_checkpoint(self, name: str) -> int | None:
         """Puts the block's newest checkpoint in storage where its run goes on, unless the run here is as far.
@@ -124,21 +134,34 @@ class NodeCopy:
         text = self.storage.read(f"blocks/{name}/{MARKER}")
         if text is None:
             return None
-        marker = records.parse(text, f"blocks/{name}/{MARKER}")
-        if marker["block"] != self.project.block_digest(name):
+        where = f"{self.storage.url}/blocks/{name}/{MARKER}"
+        marker = records.parse(text, where)
+        if marker.get("block") != self.project.block_digest(name):
             return None
+        iteration = marker.get("iteration")
+        if type(iteration) is not int:
+            raise ProjectError(f"{where} has no iteration")
+        files = [*records.names_in(marker, "records", where), records.inside(marker.get("file"), where)]
         run = self.block_folder(name) / "run"
         here = newest_checkpoint(run)
-        if here and iteration_of(here) >= marker["iteration"]:
+        if here and iteration_of(here) >= iteration:
             return iteration_of(here)
         shutil.rmtree(run, ignore_errors=True)
-        for file in [*marker["records"], marker["file"]]:
-            self.storage.download(f"blocks/{name}/run/{_inside(file)}", run / file)
-        return marker["iteration"]
+        try:
+            for file in files:
+                self.storage.download(f"blocks/{name}/run/{file}", run / file)
+        except FileNotFoundError:
+            # A task that had lost the block wrote or deleted late: what the marker names will not come any more.
+            shutil.rmtree(run, ignore_errors=True)
+            return None
+        return iteration
 
-    def save_checkpoint(self, name: str, last: str | None) -> str | None:
+    def save_checkpoint(
+        self, name: str, last: str | None, confirm: Callable[[], None] = lambda: None
+    ) -> str | None:
         """Puts the run's newest checkpoint into storage: the file, then what belongs to it, then the marker.
 
+        Uploads may take long: `confirm` raises when the block is another task's by then, before the marker is replaced.
         Returns the name of the newest checkpoint in storage; `last` is the one before.
         """
         run = self.block_folder(name) / "run"
@@ -162,18 +185,24 @@ class NodeCopy:
             "file": file,
             "records": found,
         }
+        confirm()
         self.storage.write(f"{at}/{MARKER}", json.dumps(marker).encode())
         self._delete_checkpoints(name, but=f"{at}/run/{file}")
         return newest.name
 
-    def save_run(self, name: str) -> None:
-        """Puts a complete run into storage, `done.json` last, and frees the node of it."""
+    def save_run(self, name: str, confirm: Callable[[], None] = lambda: None) -> None:
+        """Puts a complete run into storage, `done.json` last, and frees the node of it.
+
+        `confirm` raises when the block is another task's: before each file, so that files of two runs are not mixed.
+        """
         folder = self.block_folder(name)
         run = folder / "run"
         for path in sorted(run.rglob("*")):
             inside = path.relative_to(run)
             if path.is_file() and inside.parts[0] != CHECKPOINTS:
+                confirm()
                 self.storage.upload(path, f"blocks/{name}/run/{inside.as_posix()}")
+        confirm()
         self.storage.upload(folder / records.DONE, f"blocks/{name}/{records.DONE}")
         self.storage.delete(f"blocks/{name}/{MARKER}")
         self._delete_checkpoints(name, but="")
@@ -189,17 +218,20 @@ class NodeCopy:
         text = self.storage.read(records.MERGED_INDEX)
         if text is None:
             return False
-        index = records.parse(text, records.MERGED_INDEX)
-        models = [self._model(name)["sha256"] for name in self.project.blocks]
-        return index["project"] == self.project.digest and [block["sha256"] for block in index["blocks"]] == models
+        try:
+            index = records.parse(text, records.MERGED_INDEX)
+            merged = (index["project"], [block["sha256"] for block in index["blocks"]])
+        except (ProjectError, KeyError, TypeError):
+            # It is merged again.
+            return False
+        return merged == (self.project.digest, [self._model(name)[1] for name in self.project.blocks])
 
-    def _model(self, name: str) -> dict[str, Any]:
-        """Name and digest of a trained block's model, by its `done.json` in storage."""
+    def _model(self, name: str) -> tuple[str, str, bytes]:
+        """Name and digest of a trained block's model, and its `done.json` in storage that names them."""
         done = self.storage.read(f"blocks/{name}/{records.DONE}")
         if done is None or not self.project.is_done(name, done):
             raise ProjectError(f"{self.storage.url}/blocks/{name} is not trained")
-        model = records.parse(done, records.DONE)["model"]
-        return {**model, "done": done}
+        return *records.model_of(done, f"{self.storage.url}/blocks/{name}/{records.DONE}"), done
 
     @contextlib.contextmanager
     def models(self) -> Iterator[Path]:
@@ -217,10 +249,9 @@ class NodeCopy:
         for name in self.project.blocks:
             folder = root / "blocks" / name
             self._bring_block_index(name, folder)
-            found = self._model(name)
-            model = _inside(found["name"])
+            model, _, done = self._model(name)
             self.storage.download(f"blocks/{name}/{model}", folder / model)
-            _write_whole(folder / records.DONE, found["done"])
+            _write_whole(folder / records.DONE, done)
 
     def save_merged(self, root: Path) -> None:
         """Puts the merged model into storage, its index last."""
@@ -228,6 +259,15 @@ class NodeCopy:
         files = sorted((path for path in folder.iterdir() if path.is_file()), key=lambda path: path.suffix != ".ply")
         for path in files:
             self.storage.upload(path, f"{records.MERGED}/{path.name}")
+
+
+def _own_folder(work: Path) -> None:
+    """Makes the folder of this node's copies, for this user alone. Others may have made it before, where all may write."""
+    work.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = work.lstat()
+    above = work.parent.stat()
+    if above.st_mode & stat.S_ISVTX and (stat.S_ISLNK(found.st_mode) or found.st_uid not in (os.getuid(), 0)):
+        raise ProjectError(f"{work} is somebody else's; `--work FOLDER` names another")
 
 
 def newest_checkpoint(run: Path) -> Path | None:
@@ -239,13 +279,7 @@ def newest_checkpoint(run: Path) -> Path | None:
 def iteration_of(checkpoint: Path | PurePosixPath) -> int:
     """The iteration in a checkpoint's name, -1 when there is none."""
     digits = checkpoint.stem.rpartition("_")[2]
-    return int(digits) if digits.isdigit() else -1
-
-
-def _inside(name: str) -> str:
-    if not records.is_inside(name):
-        raise ProjectError(f"a record names `{name}`, which leaves its folder")
-    return name
+    return int(digits) if digits.isascii() and digits.isdigit() else -1
 
 
 def _write_whole(path: Path, text: bytes) -> None:
@@ -253,5 +287,6 @@ def _write_whole(path: Path, text: bytes) -> None:
         return
     # Another task of this node may write the same.
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    part.write_bytes(text)
+    with open(part, "xb") as file:
+        file.write(text)
     part.replace(path)

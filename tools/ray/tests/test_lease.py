@@ -6,7 +6,9 @@ import json
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
+import obstore
 import pytest
 from obstore.store import MemoryStore
 
@@ -89,3 +91,34 @@ def test_a_replacement_names_what_it_replaces(storage: Storage) -> None:
     storage.delete("a")
     storage.delete("a")
     assert storage.replace("a", b"5", second) is None
+
+
+def test_an_answer_that_comes_twice_loses_no_lease(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Storage wrote, its answer was lost, and the second try found what the first one had left."""
+    put = obstore.put
+
+    def twice(store: object, key: str, text: bytes, **options: Any) -> Any:
+        put(store, key, text, **options)
+        return put(store, key, text, **options)
+
+    if isinstance(storage.store, MemoryStore):
+        monkeypatch.setattr(obstore, "put", twice)
+    mine = lease(storage, "mine")
+    mine.take()
+    mine.renew()
+    mine.renew()
+    assert owner(storage) == "mine"
+    # What another one wrote is still not mine.
+    other = lease(storage, "other")
+    with pytest.raises(Held):
+        mine.keep(lambda: None)
+        other.take()
+    mine.release()
+
+
+@pytest.mark.parametrize("text", [b"", b"[" * 100_000, b"7", b'{"task": ["x"]}'])
+def test_a_lease_of_another_shape_is_taken_over_in_time(storage: Storage, text: bytes) -> None:
+    storage.write("blocks/b0000/lease.json", text)
+    mine = lease(storage, "mine")
+    mine.take()
+    assert owner(storage) == "mine"

@@ -7,6 +7,7 @@ import fcntl
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -57,7 +58,7 @@ def test_checkpoints_are_saved_when_it_is_time_and_again_after_a_failure() -> No
     class Copy:
         tries: ClassVar[list[str | None]] = []
 
-        def save_checkpoint(self, _name: str, last: str | None) -> str:
+        def save_checkpoint(self, _name: str, last: str | None, _confirm: Callable[[], None]) -> str:
             self.tries.append(last)
             if len(self.tries) == 1:
                 raise GenericError("no answer")

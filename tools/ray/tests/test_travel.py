@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from kiln_ray import cli
+from kiln_ray import project as records
 from kiln_ray.cut import replace, settle
+from kiln_ray.drive import Place
+from kiln_ray.lease import Lost
 from kiln_ray.project import Project, ProjectError
 from kiln_ray.push import push
 from kiln_ray.storage import Storage
@@ -187,3 +191,132 @@ def test_wrong_commands_say_what_is_wrong(project: Path, tmp_path: Path, capsys:
         with pytest.raises(SystemExit) as end:
             cli.main(wrong)
         assert end.value.code == 2
+
+
+HOSTILE = {
+    "no JSON": b"{",
+    "deep": b"[" * 100_000,
+    "a list": b"[1]",
+    "another version": b'{"version": 2}',
+    "nothing": b'{"version": 1}',
+    "another block": b'{"version": 1, "block": "0", "model": {"name": "run/a.ply", "sha256": "0"}}',
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_record_that_says_nothing_of_a_block_trains_it_anew(copy: NodeCopy, storage: Storage, text: bytes) -> None:
+    storage.write("blocks/b0000/done.json", text)
+    assert not copy.is_done("b0000")
+    with pytest.raises(ProjectError, match="is not trained"), copy.models():
+        pass
+    # A merged model's index that is damaged is one that is made anew.
+    storage.write("merged/point_cloud.index.json", text)
+    assert not copy.is_merged()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [None, 7, [], {}, {"name": "a.ply"}, {"name": 7, "sha256": "0"}, {"name": "../a.ply", "sha256": "0"}]
+    + [{"name": name, "sha256": "0"} for name in ("/etc/passwd", "run/../../b0001/a.ply", "a\0b", "")],
+)
+def test_a_model_that_is_none_of_the_block_is_refused(copy: NodeCopy, storage: Storage, model: object) -> None:
+    done = {"version": 1, "block": copy.project.block_digest("b0000"), "model": model}
+    storage.write("blocks/b0000/done.json", json.dumps(done).encode())
+    with pytest.raises(ProjectError, match=r"done\.json names"), copy.models():
+        pass
+
+
+def test_records_too_large_and_pipes_are_not_read(copy: NodeCopy, storage: Storage, tmp_path: Path) -> None:
+    done = tmp_path / "bucket/blocks/b0000/done.json"
+    with open(done, "wb") as file:
+        file.truncate(records.MOST_BYTES + 1)
+    with pytest.raises(ProjectError, match="bytes, and a record has"):
+        storage.read("blocks/b0000/done.json")
+    with pytest.raises(ProjectError, match="bytes, and a record has"):
+        records.read_file(done)
+    done.unlink()
+    os.mkfifo(done)
+    with pytest.raises(ProjectError, match="is no file"):
+        copy.is_done("b0000")
+    with pytest.raises(ProjectError, match="is no file"):
+        records.read_file(done)
+    with pytest.raises(ProjectError, match="is no file"):
+        storage.download("blocks/b0000/done.json", tmp_path / "done.json")
+    # A folder as the driver sees it: such a block comes last, and `kiln` says what is wrong.
+    index = tmp_path / "bucket/blocks/b0001/block.json"
+    index.unlink()
+    os.mkfifo(index)
+    place = Place(str(tmp_path / "bucket"))
+    assert place.in_order(copy.project) == ["b0000", "b0001"]
+
+
+def test_an_index_of_wrong_types_is_refused(copy: NodeCopy) -> None:
+    whole = json.loads(copy.project.text)
+    scene = whole["scene"]
+    block = whole["blocks"][0]
+    for wrong in (
+        {"blocks": [block, block]},
+        {"blocks": [{**block, "name": 7}]},
+        {"blocks": [{**block, "digest": None}]},
+        {"blocks": 7},
+        {"scene": {**scene, "photos": [{"name": "../a.jpg", "bytes": 1}]}},
+        {"scene": {**scene, "photos": [{"name": "a.jpg", "bytes": "1"}]}},
+        {"scene": {**scene, "model": [{"name": ["a"]}]}},
+        {"scene": []},
+    ):
+        with pytest.raises(ProjectError):
+            Project.read(json.dumps({**whole, **wrong}).encode(), "project.json")
+
+
+def test_a_marker_of_what_is_gone_begins_anew(copy: NodeCopy, storage: Storage) -> None:
+    run = copy.bring_block("b0000") / "run"
+    checkpoint(run, 20)
+    copy.save_checkpoint("b0000", None)
+    at = f"blocks/b0000/{MARKER}"
+    marker = json.loads(storage.read(at) or b"")
+    for wrong in ({"iteration": "20"}, {"file": "../../block.json"}, {"records": ["/etc/passwd"]}, {"records": 7}):
+        storage.write(at, json.dumps({**marker, **wrong, "iteration": wrong.get("iteration", 90)}).encode())
+        with pytest.raises(ProjectError):
+            copy.bring_checkpoint("b0000")
+    # A task that had lost the block deleted it late.
+    storage.write(at, json.dumps({**marker, "iteration": 90, "file": "checkpoints/checkpoint_00000090.kiln"}).encode())
+    assert copy.bring_checkpoint("b0000") is None and not run.exists()
+
+
+def test_a_task_that_lost_its_block_replaces_nothing(copy: NodeCopy, storage: Storage) -> None:
+    def lost() -> None:
+        raise Lost
+
+    folder = copy.bring_block("b0000")
+    checkpoint(folder / "run", 20)
+    with pytest.raises(Lost):
+        copy.save_checkpoint("b0000", None, lost)
+    assert storage.read(f"blocks/b0000/{MARKER}") is None
+    (folder / "done.json").write_text("{}")
+    with pytest.raises(Lost):
+        copy.save_run("b0000", lost)
+    assert storage.read("blocks/b0000/done.json") is None and storage.read("blocks/b0000/run/metrics.jsonl") == b"20"
+
+
+def test_a_photo_of_another_size_is_not_trained_on(copy: NodeCopy, storage: Storage) -> None:
+    photo = json.loads(storage.read("blocks/b0000/block.json") or b"")["train_views"][0]
+    storage.write(f"scene/images/{photo}", b"an old one")
+    with pytest.raises(ProjectError, match="has 10 bytes and not"):
+        copy.bring_block("b0000")
+
+
+def test_copies_lie_in_a_folder_of_ones_own(copy: NodeCopy, storage: Storage, tmp_path: Path) -> None:
+    assert (tmp_path / "work").stat().st_mode & 0o777 == 0o700
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "work").symlink_to(tmp_path / "work")
+    with pytest.raises(ProjectError, match="somebody else's"):
+        NodeCopy(storage, copy.project, shared / "work", "1234")
+
+
+def test_links_out_of_a_project_are_not_pushed(storage: Storage, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (project / "notes").symlink_to(tmp_path / "secret")
+    with pytest.raises(ProjectError, match="leads out of the project"):
+        push(project, storage, print)

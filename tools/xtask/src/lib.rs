@@ -3,6 +3,7 @@
 //! A library as well as a program, so that the integration tests check
 //! manifests with the code that writes them, and `kiln-lab` runs its steps.
 
+pub mod advisories;
 pub mod bundle;
 pub mod compiler;
 pub mod demo;

@@ -3,21 +3,23 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{demo, foreign, ray, root, say, shaders, test, viewer, windows};
+use xtask::{advisories, demo, foreign, ray, root, say, shaders, test, viewer, windows};
 
 const USAGE: &str = "usage: cargo xtask VERB
-  demo      set up this machine, build, train the bundled scene
-  test      set up this machine, run every check and test
-  ray       run the tests of tools/ray on two Ray nodes
-  foreign   have programs of others read what Kiln writes
-  shaders   compile the shaders, or check them: see `cargo xtask shaders --help`
-  viewer    build the viewer's bundle, or check it: see `cargo xtask viewer --help`
-  windows   check that the program compiles for Windows";
+  demo        set up this machine, build, train the bundled scene
+  test        set up this machine, run every check and test
+  ray         run the tests of tools/ray on two Ray nodes
+  foreign     have programs of others read what Kiln writes
+  shaders     compile the shaders, or check them: see `cargo xtask shaders --help`
+  viewer      build the viewer's bundle, or check it: see `cargo xtask viewer --help`
+  windows     check that the program compiles for Windows
+  advisories  compare locked versions with known advisories";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.split_first() {
         Some((verb, rest)) => match verb.as_str() {
+            "advisories" => advisories::run(&root(), rest),
             "demo" => demo::run(&root(), rest),
             "test" => test::run(&root(), rest),
             "ray" => ray::run(&root(), rest),

@@ -16,6 +16,8 @@ const USAGE: &str = "usage: cargo xtask ray
   builds the program and runs the tests of tools/ray: two nodes on loopback; KILN=PATH names a program that is built already";
 
 const PACKAGE: &str = "tools/ray";
+/// Its packages, each with its hashes.
+const LOCK: &str = "requirements.lock";
 /// Names the program that the tests start.
 const KILN: &str = "KILN";
 /// In the environment's folder, written last: what it was made for.
@@ -63,10 +65,17 @@ pub fn tests(root: &Path, steps: &mut Steps) -> Result<Command> {
     let python = folder.join("bin/python");
     let manifest = root.join(PACKAGE).join("pyproject.toml");
     let text = fs::read(&manifest).map_err(|e| Failure::io("read", &manifest, e))?;
+    let lock = root.join(PACKAGE).join(LOCK);
+    let locked = fs::read(&lock).map_err(|e| Failure::io("read", &lock, e))?;
     let version = Command::new("python3").arg("--version").output();
     let version = version.map_err(|e| Failure::set_up(format!("cannot start python3: {e}")))?;
     let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
-    let wanted = format!("{}\n{version}\n{}\n", sha256(&text), root.display());
+    let wanted = format!(
+        "{}\n{}\n{version}\n{}\n",
+        sha256(&text),
+        sha256(&locked),
+        root.display()
+    );
     let stamp = folder.join(STAMP);
     if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && python.is_file() {
         eprintln!("== environment of kiln-ray\nnothing changed");
@@ -74,12 +83,18 @@ pub fn tests(root: &Path, steps: &mut Steps) -> Result<Command> {
         let mut make = Command::new("python3");
         make.args(["-m", "venv", "--clear"]).arg(&folder).current_dir(root);
         steps.run("environment of kiln-ray", make, false)?;
-        let mut install = Command::new(&python);
-        install
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(["--editable", &format!("{PACKAGE}[test]")])
-            .current_dir(root);
-        steps.run("packages of kiln-ray", install, false)?;
+        let pip = |args: &[&str]| {
+            let mut install = Command::new(&python);
+            install
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+                .args(args)
+                .current_dir(root);
+            install
+        };
+        let packages = pip(&["--require-hashes", "-r", &format!("{PACKAGE}/{LOCK}")]);
+        steps.run("packages of kiln-ray", packages, false)?;
+        let own = pip(&["--no-deps", "--no-build-isolation", "--editable", PACKAGE]);
+        steps.run("kiln-ray", own, false)?;
         fs::write(&stamp, wanted).map_err(|e| Failure::io("write", &stamp, e))?;
     }
     let mut tests = Command::new(&python);

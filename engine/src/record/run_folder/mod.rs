@@ -35,7 +35,7 @@ pub use paths::{
     environment_path, eval_path, memory_path, models_path, record_path,
 };
 pub use place::{Which, place};
-pub use presence::{is_written_to, stored_name};
+pub use presence::{is_written_to, stored_name, try_for_a_moment};
 pub use record::{
     EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, StageRecord, Status,
 };
