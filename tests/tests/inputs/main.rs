@@ -4,6 +4,8 @@
 
 mod bundled;
 mod colmap;
+#[cfg(unix)]
+mod doors;
 mod models;
 mod origins;
 mod strays;

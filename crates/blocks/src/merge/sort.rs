@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use kiln_files::open_regular;
+
 use super::code::CODE_BITS;
 use super::models::OpenModel;
 use super::survey::hexadecimal;
@@ -246,7 +248,7 @@ impl Sorter<'_> {
 
     fn rows(&self, path: &Path, mut take: impl FnMut(&[u8]) -> Result<(), MergeError>) -> Result<(), MergeError> {
         let mut row = vec![0; self.survey.layout.stride()];
-        let mut file = BufReader::with_capacity(1 << 18, File::open(path).map_err(read_error(path))?);
+        let mut file = BufReader::with_capacity(1 << 18, open_regular(path).map_err(read_error(path))?);
         loop {
             match file.read_exact(&mut row) {
                 Ok(()) => take(&row)?,

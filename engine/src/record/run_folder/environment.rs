@@ -64,11 +64,7 @@ impl Environment {
             path: path.to_owned(),
             reason,
         };
-        let bytes = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-        if bytes > MAX_BYTES {
-            return Err(fail(format!("it is {bytes} bytes large, more than {MAX_BYTES}")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+        let text = kiln_files::read_text(path, MAX_BYTES).map_err(|error| fail(error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| fail(error.to_string()))
     }
 

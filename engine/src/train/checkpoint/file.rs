@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use kiln_files::open_regular;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -166,7 +167,7 @@ pub(super) struct CheckpointReader<T, R> {
 impl<T: DeserializeOwned> CheckpointReader<T, File> {
     /// Opens a file and checks every tensor, so that nothing has changed yet when it turns out to be damaged.
     pub(super) fn open_sound(path: &Path) -> Result<Self, CheckpointError> {
-        let file = File::open(path).map_err(|source| CheckpointError::Read {
+        let file = open_regular(path).map_err(|source| CheckpointError::Read {
             path: path.to_owned(),
             source,
         })?;
