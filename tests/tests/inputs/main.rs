@@ -2,6 +2,7 @@
 //! right picture, what is not is named.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod bombs;
 mod bundled;
 mod colmap;
 #[cfg(unix)]
