@@ -12,7 +12,7 @@ use kiln::project::ProjectFolder;
 use kiln::record::run_folder::RunRecord;
 use kiln_sog::{Splats, write_files};
 use kiln_tests::projects::MadeProject;
-use kiln_tests::runs::{Scratch, json};
+use kiln_tests::runs::{self, Scratch, json};
 
 const OBJ: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n";
 
@@ -150,4 +150,26 @@ fn records_are_files_and_name_what_is_theirs() {
     fs::remove_file(&done).unwrap();
     symlink("/dev/zero", &done).unwrap();
     refused(block.done(), ["done.json", "it is a device"]);
+}
+
+/// `ulimit -f` comes with a signal that ends a process without a word.
+#[test]
+fn a_limit_of_file_sizes_is_named() {
+    let scratch = Scratch::new("doors-limit");
+    let model = scratch.join("a.ply");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/run/point_cloud/iteration_40/point_cloud.ply");
+    let text = fs::read(golden).unwrap();
+    fs::write(&model, &text).unwrap();
+    let program = runs::kiln();
+    let ended = Command::new("sh")
+        .args(["-c", r#"ulimit -f 1; exec "$0" "$@""#])
+        .arg(program.get_program())
+        .args(["export", "a.ply", "-o", "b.ply"])
+        .current_dir(scratch.join(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(7), "{said}");
+    assert!(said.contains("b.ply") && said.contains("arge"), "{said}");
+    assert!(!scratch.join("b.ply").exists());
 }
