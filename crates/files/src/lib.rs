@@ -1,4 +1,4 @@
-//! The one way in which Kiln reads files.
+//! The one way in which Kiln reads files, and in which it goes on with one that it wrote before.
 //!
 //! Owns opening. A file is opened once and what was opened is looked at: a pipe, a socket, a device and a folder are refused, and none
 //! of them is waited for. Reading ends at the bytes that the caller can use, whatever the system says of the file's size. A file that a
@@ -48,6 +48,20 @@ pub fn read_start(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
+/// Opens a regular file, or makes it, for reading and for writing behind its end. A link is not followed: what is appended must not end
+/// up in somebody else's file.
+///
+/// # Errors
+/// Those of opening, and `InvalidInput` for what is no regular file.
+pub fn open_appending(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    without_waiting(&mut options, true);
+    let file = options.open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
 /// Reads an opened file to its end.
 fn read(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
@@ -79,12 +93,12 @@ fn open(path: &Path, is_resolved: bool) -> io::Result<File> {
 
 /// What was swapped for a pipe meanwhile is not waited for, and a path without links gets none.
 #[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions, is_resolved: bool) {
+fn without_waiting(options: &mut OpenOptions, without_links: bool) {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
 
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    if is_resolved {
+    if without_links {
         flags |= OFlags::NOFOLLOW;
     }
     options.custom_flags(flags.bits().cast_signed());

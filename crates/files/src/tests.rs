@@ -68,10 +68,12 @@ fn pipes_sockets_and_devices_are_refused_and_links_to_them() {
         symlink(target, &link).unwrap();
         refused(open_regular(target), why);
         refused(read_start(&link, 4), why);
+        assert!(open_appending(&link).is_err());
         refused(open_inside(&folder.0.join("scene"), "link"), "it lies outside of");
         fs::remove_file(link).unwrap();
     }
     refused(open_inside(&folder.0, "pipe"), "it is a pipe");
+    refused(open_appending(&pipe), "it is a pipe");
     // The system says that it is empty.
     refused(
         read_regular(Path::new("/proc/self/status"), 100),

@@ -118,7 +118,7 @@ impl Host {
     /// This machine.
     #[must_use]
     pub fn this() -> Self {
-        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let read = |path: &str| kiln_files::read_text(Path::new(path), MAX_BYTES).unwrap_or_default();
         let kernel = read("/proc/sys/kernel/osrelease").trim().to_owned();
         Self {
             os: pretty_name(&read("/etc/os-release")).unwrap_or_else(|| std::env::consts::OS.to_owned()),
