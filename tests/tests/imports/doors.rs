@@ -186,7 +186,10 @@ fn doings(source: &str) -> Vec<(usize, String)> {
             continue;
         }
         let mut note = |name: String| found.push((*line, name));
-        let behind = (text(index + 1) == "::").then(|| text(index + 2)).unwrap_or_default();
+        let behind = match text(index + 1) {
+            "::" => text(index + 2),
+            _ => "",
+        };
         match token.as_str() {
             "OpenOptions" => note(token.clone()),
             "fs" if OF_FS.contains(&behind) => note(behind.to_owned()),

@@ -53,8 +53,7 @@ fn said(error: &dyn std::error::Error) -> String {
 }
 
 fn refused<T, E: std::error::Error>(read: Result<T, E>, words: [&str; 2]) {
-    let Err(error) = read else { panic!("{words:?} was read") };
-    let found = said(&error);
+    let found = read.err().map_or(String::new(), |error| said(&error));
     assert!(words.iter().all(|word| found.contains(word)), "{words:?}: {found}");
 }
 
