@@ -4,6 +4,9 @@
 //! come back: neither panic nor hang, nor take memory that the input does not justify. What a reader accepts must hold
 //! what it promises.
 
+mod files;
+mod memory;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Seek as _, Write as _};
@@ -19,16 +22,22 @@ use kiln::serve::{Listen, Server};
 use kiln::train::checkpoint;
 use sha2::{Digest as _, Sha256};
 
+pub use files::{meshes, records, sog_folder};
+use memory::bounded;
+
 /// A target: its name, which is also its folder of the corpus, and what it does with an input.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 14] = [
     ("colmap_bin", colmap_bin),
     ("colmap_txt", colmap_txt),
     ("transforms", transforms),
     ("ply", ply),
     ("delivered", delivered),
+    ("sog_folder", sog_folder),
+    ("meshes", meshes),
+    ("records", records),
     ("checkpoint", checkpoint),
     ("config", config),
     ("masks", masks),
@@ -245,8 +254,15 @@ pub fn delivered(input: &[u8]) {
     let name = ["x.spz", "x.glb", "x.compressed.ply", "x.sog"][usize::from(*kind % 4)];
     let path = prepared(&PLACE, "delivered", |_| {}).join(name);
     put(&path, bytes);
-    let _ = summarize_file(&path);
-    if let Ok((model, _)) = read_model(&path) {
+    bounded(input, || {
+        let _ = summarize_file(&path);
+        model(&path);
+    });
+}
+
+/// Reads a model and checks that it is whole.
+fn model(path: &Path) {
+    if let Ok((model, _)) = read_model(path) {
         let rest = 3 * model.rest_coefficients();
         assert_eq!(model.sh_rest.len(), rest * model.len());
         let parts = [
@@ -268,11 +284,11 @@ pub fn checkpoint(input: &[u8]) {
         Some((1, footer)) => put(
             &path,
             &[
-                &b"KILNCKP1sixteen bytes..."[..],
+                &b"KILNCKP3sixteen bytes..."[..],
                 footer,
                 &(footer.len() as u64).to_le_bytes(),
                 &Sha256::digest(footer),
-                b"KILNCKP1",
+                b"KILNCKP3",
             ]
             .concat(),
         ),

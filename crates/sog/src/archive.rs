@@ -6,6 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use super::Error;
+use super::read::room;
 
 /// What a file, an entry of the directory and the directory's end begin with.
 const FILE: u32 = 0x0403_4b50;
@@ -179,7 +180,8 @@ impl<R: Read + Seek> Archive<R> {
         let packed = part(&mut self.archive, start, entry.packed)?;
         let file = match entry.deflated {
             true => {
-                let most = entry.size.min(MOST_GROWTH.saturating_mul(packed.len()));
+                let allowed = usize::try_from(room(self.bytes)).unwrap_or(usize::MAX);
+                let most = entry.size.min(MOST_GROWTH.saturating_mul(packed.len())).min(allowed);
                 decompress_to_vec_with_limit(&packed, most).map_err(|_| damaged())?
             }
             false => packed,

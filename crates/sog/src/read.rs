@@ -65,7 +65,7 @@ impl Model {
 pub type Get<'a> = dyn FnMut(&str) -> Result<Vec<u8>, Error> + 'a;
 
 /// Memory that Gaussians may take without asking how many bytes tell them,
-const FREE_BYTES: u64 = 256 << 20;
+const FREE_BYTES: u64 = 16 << 20;
 /// and how much more for each byte. Files of trained models hold 13 to 28 bytes a Gaussian, which becomes 53 to 233; only their
 /// images can be smaller that say the same of all.
 const MOST_GROWTH: u64 = 64;
@@ -85,7 +85,7 @@ pub fn read_archive(bytes: &[u8]) -> Result<Model, Error> {
 pub fn read_archive_of(archive: impl Read + Seek) -> Result<Model, Error> {
     let mut archive = Archive::open(archive)?;
     let (meta, bytes) = (archive.file(META)?, archive.bytes());
-    read(&meta, bytes, &mut |name| archive.file(name))
+    read(&meta, bytes, &mut Taken::default(), &mut |name| archive.file(name))
 }
 
 /// Reads files of a folder: its `meta.json`, and others as `file` gives them by name.
@@ -93,13 +93,26 @@ pub fn read_archive_of(archive: impl Read + Seek) -> Result<Model, Error> {
 /// # Errors
 /// [`Error::Damaged`], which says what is wrong, and those of `file`.
 pub fn read_files(meta: &[u8], file: &mut Get<'_>) -> Result<Model, Error> {
-    read(meta, u64::MAX, file)
+    read(meta, u64::MAX, &mut Taken::default(), file)
 }
 
-/// The same of files that take `most_bytes` on the disk, or fewer.
-fn read(meta: &[u8], most_bytes: u64, file: &mut Get<'_>) -> Result<Model, Error> {
+/// What sets of images that become one model take together.
+#[derive(Default)]
+pub(crate) struct Taken {
+    /// Bytes of their files.
+    bytes: u64,
+    /// Bytes of their Gaussians in memory.
+    memory: u64,
+}
+
+/// Most memory of what is told by so many bytes.
+pub(crate) const fn room(bytes: u64) -> u64 {
+    FREE_BYTES.saturating_add(MOST_GROWTH.saturating_mul(bytes))
+}
+
+/// The same of files that take `most_bytes` on the disk, or fewer, beside what other sets have `taken`.
+pub(crate) fn read(meta: &[u8], most_bytes: u64, taken: &mut Taken, file: &mut Get<'_>) -> Result<Model, Error> {
     let meta = Meta::parse(meta)?;
-    let room = |bytes: u64| FREE_BYTES.saturating_add(MOST_GROWTH.saturating_mul(bytes));
     let (mut files, mut held) = (BTreeMap::new(), 0_u64);
     for name in meta.images() {
         let file = file(name)?;
@@ -111,13 +124,15 @@ fn read(meta: &[u8], most_bytes: u64, file: &mut Get<'_>) -> Result<Model, Error
         }
         files.insert(name, file);
     }
-    let bytes = held.min(most_bytes);
+    taken.bytes = taken.bytes.saturating_add(held.min(most_bytes));
     let memory = meta.count * (4 * (13 + rest_values(meta.sh_degree()) as u64) + 1);
-    if memory > room(bytes) {
+    taken.memory = taken.memory.saturating_add(memory);
+    if taken.memory > room(taken.bytes) {
         return Err(Error::damaged(format!(
-            "it announces {} Gaussians, which take {} MB of memory, in {bytes} bytes, which cannot hold so many",
+            "it announces {} Gaussians, which take {} MB of memory, in {} bytes, which cannot hold so many",
             meta.count,
-            memory / 1_000_000
+            taken.memory / 1_000_000,
+            taken.bytes
         )));
     }
     let count = usize::try_from(meta.count).unwrap_or(usize::MAX);

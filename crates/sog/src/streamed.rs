@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::levels::{Cloud, Node, Tree, each_leaf};
 use super::meta::Asset;
-use super::read::read_files;
+use super::read::{Taken, read};
 use super::write::write_files;
 use super::{Error, Get, META, Model, Put, Splats};
 
@@ -228,6 +228,10 @@ impl StreamedIndex {
         }
         // each chunk is read once, so that memory grows with what the files hold
         let mut names: Vec<&str> = index.filenames.iter().map(String::as_str).collect();
+        let is_plain = |name: &&str| name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        if let Some(other) = names.iter().find(|name| !is_plain(name)) {
+            return Err(Error::damaged(format!("{other:?} is no name of a chunk in its folder")));
+        }
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Error::damaged(format!("it names the chunk {:?} twice", twice[0])));
@@ -265,14 +269,16 @@ pub fn read_streamed(text: &[u8], get: &mut Get<'_>) -> Result<Model, Error> {
     let index = StreamedIndex::parse(text)?;
     let mut chunks = index.chunks(0)?;
     chunks.extend(index.environment.as_deref());
-    let mut whole: Option<Model> = None;
+    let (mut whole, mut taken): (Option<Model>, _) = (None, Taken::default());
     for chunk in chunks {
         let folder = chunk.strip_suffix(META).ok_or_else(|| {
             Error::damaged(format!(
                 "it names the chunk {chunk:?}, whose description is not called {META}"
             ))
         })?;
-        let read = read_files(&get(chunk)?, &mut |name| get(&format!("{folder}{name}")))?;
+        let read = read(&get(chunk)?, u64::MAX, &mut taken, &mut |name| {
+            get(&format!("{folder}{name}"))
+        })?;
         match &mut whole {
             None => whole = Some(read),
             Some(whole) => whole.append(read),
@@ -285,6 +291,7 @@ pub fn read_streamed(text: &[u8], get: &mut Get<'_>) -> Result<Model, Error> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::super::levels::LEAF;
+    use super::super::read_files;
     use super::super::tests::Random;
     use super::*;
 
@@ -351,6 +358,8 @@ mod tests {
             ("0_0/meta.json", "0_0/other.json", "0_0/other.json"),
             ("0_0/meta.json", "9_9/meta.json", "no 9_9/meta.json"),
             ("0_0/meta.json", "1_0/meta.json", "twice"),
+            ("0_0/meta.json", "1_0//meta.json", "no name of a chunk"),
+            ("0_0/meta.json", "./1_0/meta.json", "no name of a chunk"),
             ("{", "[", "makes no sense"),
         ] {
             let changed = text.replacen(from, to, 1);

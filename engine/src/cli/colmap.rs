@@ -11,6 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use kiln_files::open_appending;
+
 use super::flags::quoted;
 use super::{Exit, Failure, Settings};
 use crate::config::{Override, Profile};
@@ -308,7 +310,7 @@ impl Colmap<'_> {
             let path = path.to_owned();
             move |source| ColmapError::System { action, path, source }
         };
-        let file = File::options().create(true).append(true).open(&log);
+        let file = open_appending(&log);
         let file = Arc::new(Mutex::new(Said::new(file.map_err(refused("write", &log))?)));
         let all = log.display();
         self.say(&format!(

@@ -151,7 +151,7 @@ impl Failure for CheckpointError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Read { .. } => "`--resume` without a file takes the newest checkpoint of the run".to_owned(),
-            Self::Damaged { .. } => "`--resume=FILE` goes on from an older one of the same folder".to_owned(),
+            Self::Damaged { .. } | Self::NotNumbers { .. } => "`--resume=FILE` goes on from an older one of the same folder".to_owned(),
             Self::Format { .. } => {
                 "the version that wrote it goes on with it; `-o FOLDER` starts a run of its own".to_owned()
             }

@@ -1,8 +1,9 @@
 //! The settings of a run on its scene: what every command uses that trains or plans.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+use kiln_files::read_start;
 
 use super::stored::located;
 use super::{Failure, Settings, UsageError};
@@ -224,9 +225,7 @@ fn no_scene(path: PathBuf, error: SceneError) -> Box<dyn Failure> {
 /// What of a file of points is not taken: a model of another run starts anew from its centres and colours.
 fn of_points(init: &Init) -> Option<String> {
     let Init::Ply(options) = init else { return None };
-    let mut start = Vec::new();
-    let file = std::fs::File::open(&options.path).ok()?;
-    file.take(HEADER_BYTES).read_to_end(&mut start).ok()?;
+    let start = read_start(Path::new(&options.path), HEADER_BYTES).ok()?;
     let text = String::from_utf8_lossy(&start);
     let header = text.split("end_header").next().unwrap_or_default();
     header.contains(" opacity").then(|| {

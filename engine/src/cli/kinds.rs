@@ -2,9 +2,9 @@
 //!
 //! Goes by names, and by the first bytes where a name says too little. Says nothing of files that a reader takes, whatever they are called.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
+
+use kiln_files::read_start;
 
 use super::shell::word;
 use crate::export::check_model;
@@ -155,9 +155,7 @@ pub(super) fn instead_of_scene(file: &Path) -> String {
 }
 
 fn is_model(file: &Path) -> bool {
-    let mut start = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(8).read_to_end(&mut start));
-    read.is_ok() && MODELS.iter().any(|mark| start.starts_with(mark))
+    read_start(file, 8).is_ok_and(|start| MODELS.iter().any(|mark| start.starts_with(mark)))
 }
 
 /// The folder that a file lies in.

@@ -2,9 +2,9 @@
 //!
 //! Looks at names and headers only. Says nothing of what it does not know: the error of whoever reads the path stands then.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use kiln_files::read_start;
 
 use super::UsageError;
 use super::kinds::foreign;
@@ -158,9 +158,7 @@ fn of_file(file: &Path) -> Option<(String, String)> {
 }
 
 fn start(file: &Path, most: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(file).ok()?.take(most).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    read_start(file, most).ok()
 }
 
 /// True for the header of a PLY file with faces and without opacities.

@@ -12,6 +12,9 @@ use super::{Failure, Settings, UsageError};
 use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
 use crate::record::run_folder::{RunFolderError, Which, config_path, place, record_path};
 
+/// Largest `run.json` that is looked into.
+const MOST_RECORD_BYTES: u64 = 16 << 20;
+
 /// Where checkpoints lie in a run.
 const CHECKPOINTS: &str = "checkpoints";
 
@@ -95,7 +98,7 @@ fn keep_scaled(settings: &mut Settings, typed: &Profile, resume: &Resume) -> Res
     let name = scene.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let goes_to = place(&typed.run, &name, Which::Newest);
     let run = around(resume).unwrap_or_else(|| goes_to.clone());
-    let record = std::fs::read_to_string(record_path(&run)).unwrap_or_default();
+    let record = kiln_files::read_text(&record_path(&run), MOST_RECORD_BYTES).unwrap_or_default();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap_or_default();
     if record["made_by"]["scaled_from"].is_null() || !config_path(&run).is_file() {
         return Ok(false);

@@ -4,10 +4,11 @@
 //! over, unless what it was made from is another by now. A stage that is interrupted leaves whole files or none; a mesh begins
 //! again, a refinement goes on from its checkpoint. All are planned before the first begins.
 
-use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+use kiln_files::open_regular;
 
 use super::mesh::{Telling, made_of, tell_made};
 use super::no_surface::NoSurfaceOfCoarse;
@@ -413,7 +414,7 @@ impl Chain {
             return Ok(());
         }
         let path = self.root.join(name);
-        let copied = write_atomic(&path, |file| io::copy(&mut File::open(&fused)?, file).map(drop));
+        let copied = write_atomic(&path, |file| io::copy(&mut open_regular(&fused)?, file).map(drop));
         copied.map_err(|error| boxed(RunError::from(error)))?;
         work.files.push(name.to_owned());
         Ok(())

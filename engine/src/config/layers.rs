@@ -502,7 +502,7 @@ fn read_file(path: &Path) -> Result<Node, ConfigError> {
         file: name.clone(),
         source,
     };
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = kiln_files::open_regular(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     let mut bytes = Vec::new();
     // One byte past the limit is enough to know; the size in the message is the file's own where it has one.

@@ -2,6 +2,8 @@
 //!
 //! Promises that what follows from the views is the same in a file that was just made and in one that was read.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,9 @@ use crate::scene::Split;
 
 /// Version of the file.
 const SCHEMA_VERSION: u32 = 1;
+
+/// Largest file that is read: about 100 000 views.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Where the cameras of an evaluation are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +88,13 @@ pub struct EvalFile {
 }
 
 impl EvalFile {
+    /// Reads a file; none where it is not there, too large or damaged.
+    #[must_use]
+    pub fn read(path: &Path) -> Option<Self> {
+        let text = kiln_files::read_text(path, MOST_BYTES).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
     /// A report without views.
     #[must_use]
     pub fn new(iteration: u32, gaussians: u32, t_s: f64, lpips_range: LpipsRange) -> Self {

@@ -9,6 +9,7 @@ mod nerfstudio;
 
 use std::path::Path;
 
+use kiln_files::read_text;
 use serde::Deserialize;
 
 use super::CamerasError;
@@ -121,11 +122,7 @@ pub fn read_camera_path(path: &Path) -> Result<Vec<(String, Camera)>, CamerasErr
         path: path.to_owned(),
         what,
     };
-    let bytes = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
-    if bytes > MAX_BYTES {
-        return Err(fail(format!("it has {bytes} bytes, at most {MAX_BYTES} are read")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+    let text = read_text(path, MAX_BYTES).map_err(|e| fail(e.to_string()))?;
     let expected = "a camera path with `size` and `keyframes`, or nerfstudio's with `camera_path`, is expected";
     let wrong = |e: serde_json::Error| fail(format!("{e}; {expected}"));
     let outline: Outline = serde_json::from_str(unmarked(&text)).map_err(wrong)?;

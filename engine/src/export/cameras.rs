@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use kiln_files::read_text;
 use serde::{Deserialize, Serialize};
 
 use super::json::unmarked;
@@ -125,11 +126,7 @@ fn text_of(path: &Path) -> Result<String, CamerasError> {
         path: path.to_owned(),
         what,
     };
-    let bytes = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
-    if bytes > MAX_BYTES {
-        return Err(fail(format!("it has {bytes} bytes, at most {MAX_BYTES} are read")));
-    }
-    std::fs::read_to_string(path).map_err(|e| fail(e.to_string()))
+    read_text(path, MAX_BYTES).map_err(|e| fail(e.to_string()))
 }
 
 /// Reads the cameras of a file in the shape of `cameras.json`, each with a stem for its output file; stems differ from

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use kiln_files::open_regular;
+
 use sha2::{Digest as _, Sha256};
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -13,7 +15,14 @@ const PIECE_BYTES: usize = 1 << 20;
 /// # Errors
 /// Those of reading.
 pub fn file_digest(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    digest_of_file(open_regular(path)?)
+}
+
+/// [`file_digest`] of a file that is open.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn digest_of_file(mut file: File) -> io::Result<String> {
     let mut digest = Sha256::new();
     let mut piece = vec![0; PIECE_BYTES];
     loop {

@@ -25,6 +25,7 @@ pub use delivery::{
     Chosen, Cut, Delivered, DeliveryError, FileError, FileSummary, Format, ModelFile, SpzVersion, Stop, check_model,
     deliver, deliver_levels, model_origin, read_model, read_model_file, summarize_file,
 };
+pub(crate) use digest::digest_of_file;
 pub use digest::{digest_of, file_digest};
 pub(crate) use disk::disk_of_process;
 #[cfg(test)]

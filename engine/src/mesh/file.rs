@@ -4,11 +4,20 @@ use std::fs::File;
 use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 
+use kiln_files::{open_inside, open_regular, read_inside, read_regular};
 use kiln_mesh::{Mesh, glb, obj, ply};
 use kiln_triangles::{Model, is_value};
 
 use super::DrawnError;
 use super::raster::{Coat, Harmonics, Texture};
+
+/// Most bytes of a picture's file.
+const MOST_PICTURE_BYTES: u64 = 1 << 30;
+
+/// Memory that a picture may take however few its bytes are: 2048 x 2048 pixels of one colour,
+const FREE_PICTURE_BYTES: u64 = 12 << 20;
+/// and how much more for each byte: an atlas that is almost empty has more.
+const PICTURE_GROWTH: u64 = 256;
 
 /// A mesh that was read, with the picture over it.
 #[derive(Clone, Debug)]
@@ -79,7 +88,7 @@ impl MeshFile {
             }
             Some("obj") => surface.read_obj(origin)?,
             Some("glb") => {
-                let bytes = std::fs::read(path).map_err(DrawnError::read(path))?;
+                let bytes = read_regular(path, u32::MAX.into()).map_err(DrawnError::read(path))?;
                 surface.bytes = bytes.len() as u64;
                 let read = glb::read_from(&bytes, origin.unwrap_or_default()).map_err(DrawnError::file(path))?;
                 surface.mesh = read.mesh;
@@ -103,17 +112,22 @@ impl MeshFile {
         if self.mesh.uvs().is_none() {
             return Ok(());
         }
-        let library = obj::library(BufReader::new(File::open(&path).map_err(DrawnError::read(&path))?));
+        let library = obj::library(BufReader::new(open_regular(&path).map_err(DrawnError::read(&path))?));
         let Some(library) = library.map_err(DrawnError::file(&path))? else {
             return Ok(());
         };
-        let library = path.with_file_name(library);
-        let pictures = obj::pictures(self.open(&library)?).map_err(DrawnError::file(&library))?;
+        // Both are named from the folder of the mesh, and stay in it.
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let named = Path::new(&library);
+        let library = path.with_file_name(named);
+        let file = open_inside(folder, named).map_err(DrawnError::read(&library))?;
+        let pictures = obj::pictures(self.count(&library, file)?).map_err(DrawnError::file(&library))?;
         match &pictures[..] {
             [] => {}
             [picture] => {
-                let picture = library.with_file_name(picture);
-                let bytes = std::fs::read(&picture).map_err(DrawnError::read(&picture))?;
+                let named = named.with_file_name(picture);
+                let picture = path.with_file_name(&named);
+                let bytes = read_inside(folder, &named, MOST_PICTURE_BYTES).map_err(DrawnError::read(&picture))?;
                 self.bytes += bytes.len() as u64;
                 self.texture = Some(self.decode(&picture, &bytes)?);
             }
@@ -129,7 +143,11 @@ impl MeshFile {
 
     /// Opens a file and counts its bytes.
     fn open(&mut self, path: &Path) -> Result<BufReader<File>, DrawnError> {
-        let file = File::open(path).map_err(DrawnError::read(path))?;
+        let file = open_regular(path).map_err(DrawnError::read(path))?;
+        self.count(path, file)
+    }
+
+    fn count(&mut self, path: &Path, file: File) -> Result<BufReader<File>, DrawnError> {
         self.bytes += file.metadata().map_err(DrawnError::read(path))?.len();
         Ok(BufReader::with_capacity(1 << 18, file))
     }
@@ -143,7 +161,10 @@ impl MeshFile {
         let mut reader = image::ImageReader::new(Cursor::new(bytes))
             .with_guessed_format()
             .map_err(|error| wrong(error.to_string()))?;
-        reader.limits(image::Limits::default());
+        let mut limits = image::Limits::default();
+        let room = FREE_PICTURE_BYTES + PICTURE_GROWTH * bytes.len() as u64;
+        limits.max_alloc = limits.max_alloc.map(|most| most.min(room));
+        reader.limits(limits);
         let picture = reader.decode().map_err(|error| wrong(error.to_string()))?.into_rgb8();
         let size_px = [picture.width(), picture.height()];
         Texture::of_picture(size_px, picture.as_raw()).map_err(|error| wrong(error.to_string()))

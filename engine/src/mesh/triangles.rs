@@ -1,9 +1,9 @@
 //! Models of triangles as files: the model itself, and meshes of it for other programs.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read as _};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+use kiln_files::{open_regular, read_start};
 use kiln_mesh::topology;
 use kiln_triangles::{Error, Model};
 use serde::Serialize;
@@ -39,9 +39,7 @@ pub struct TrianglesReport {
 /// Whether a file is a model of triangles, by its first bytes; not for what cannot be read.
 #[must_use]
 pub fn is_triangles(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut head));
-    read.is_ok() && Model::is_header_of_one(&head)
+    read_start(path, HEADER_BYTES).is_ok_and(|head| Model::is_header_of_one(&head))
 }
 
 /// Reads a model of triangles.
@@ -50,7 +48,7 @@ pub fn is_triangles(path: &Path) -> bool {
 /// [`MeshError::Model`] naming the file.
 pub fn read_triangles(path: &Path) -> Result<Model, MeshError> {
     let read = || -> Result<Model, Error> {
-        let file = File::open(path).map_err(kiln_mesh::Error::Io)?;
+        let file = open_regular(path).map_err(kiln_mesh::Error::Io)?;
         Model::read(BufReader::with_capacity(1 << 18, file))
     };
     read().map_err(|source| MeshError::Model {
@@ -85,7 +83,7 @@ pub fn write_triangles(model: &Model, comments: &[String], path: &Path) -> Resul
 
 /// What a file says that its coordinates are relative to; zero where it says nothing.
 fn origin_of_file(path: &Path) -> [f64; 3] {
-    let file = File::open(path).ok().map(BufReader::new);
+    let file = open_regular(path).ok().map(BufReader::new);
     let header = file.and_then(|file| kiln_ply::Reader::new(file).header().ok());
     header
         .and_then(|header| kiln_ply::origin_of(&header.comments))

@@ -4,10 +4,13 @@
 
 use std::path::Path;
 
+/// Most bytes of a file of the system that are read.
+const MOST_BYTES: u64 = 1 << 20;
+
 /// Bytes that the system, or the container this process runs in, can give without swapping; `None` when it does not say.
 #[must_use]
 pub fn available_bytes() -> Option<u64> {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| kiln_files::read_text(Path::new(path), MOST_BYTES).unwrap_or_default();
     let groups = [
         ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
         (
@@ -32,7 +35,7 @@ pub fn available_bytes() -> Option<u64> {
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
     // Not `statm`, which counts pages whose size only a system call says.
-    of_process(&std::fs::read_to_string("/proc/self/status").ok()?)
+    of_process(&kiln_files::read_text(Path::new("/proc/self/status"), MOST_BYTES).ok()?)
 }
 
 /// The line `VmRSS: N kB`.

@@ -9,13 +9,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use kiln_files::open_inside;
+
 use super::folder::{BLOCKS, HOLD_OUT, PROJECT, ProjectFolder, whole};
 use super::lock::FolderLock;
 use super::masks;
 use super::records::{BlockEntry, BlockRecord, ProjectRecord};
 use super::write::{Draft, write_list, write_origin};
 use super::{BlockFolder, ProjectError};
-use crate::export::{ExportError, make_folder, write_json};
+use crate::export::{ExportError, make_folder, write_atomic, write_json};
 use crate::record::run_folder::{RunRecord, is_written_to, record_path};
 use crate::scene::{Subsets, write_subsets};
 
@@ -145,15 +147,15 @@ impl Cutting {
             has_point: &|_, _| true,
         };
         write_subsets(Path::new(&self.project.record.scene.sparse), &subset, &|_, name| {
-            fs::File::create(model.join(name))
+            fs::File::create_new(model.join(name))
         })?;
         write_origin(&root, self.project.record.scene.origin.unwrap_or_default())?;
         let masks = format!("{}/", masks::FOLDER);
         let files = record.files.iter().map(|file| file.name.as_str());
         for name in files.filter(|name| *name == HOLD_OUT || name.starts_with(&masks)) {
             let to = root.join(name);
-            make_folder(to.parent().unwrap_or(&root))?;
-            fs::copy(self.block.root.join(name), &to).map_err(|e| ExportError::new(&to, e))?;
+            let mut from = open_inside(&self.block.root, name).map_err(|e| ExportError::new(&to, e))?;
+            write_atomic(&to, |file| io::copy(&mut from, file).map(drop))?;
         }
         Ok(BlockFolder {
             root,

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use kiln_files::{open_inside, read_text};
 use serde::de::DeserializeOwned;
 
 use super::records::{BlockRecord, Done, FileRecord, InputFile, ProjectRecord, TypedSetting, VERSION};
 use super::{ProjectError, SettingsRecord};
 use crate::config::{Inputs, Override};
-use crate::export::{file_digest, write_atomic, write_json};
+use crate::export::{digest_of_file, file_digest, write_atomic, write_json};
 use crate::record::run_folder::{PlyKind, RunRecord, record_path};
 
 /// The index of a project.
@@ -73,11 +74,7 @@ pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, Project
         path: path.to_owned(),
         reason,
     };
-    let bytes = fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
-    if bytes > MOST_BYTES {
-        return Err(fail(format!("it is {bytes} bytes large, more than {MOST_BYTES}")));
-    }
-    let text = fs::read_to_string(path).map_err(|e| fail(e.to_string()))?;
+    let text = read_text(path, MOST_BYTES).map_err(|e| fail(e.to_string()))?;
     let found: Version = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
     if found.version != VERSION {
         return Err(fail(format!(
@@ -349,7 +346,7 @@ impl ProjectFolder {
             return Ok("false".to_owned());
         }
         let path = self.root.join(HOLD_OUT);
-        match fs::read_to_string(&path) {
+        match read_text(&path, MOST_BYTES) {
             Ok(found) if found == hold_out_text(&self.record.test_views) => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => write_hold_out(&self.root, &self.record.test_views)?,
             _ => return Err(ProjectError::OtherHoldOut { path }),
@@ -425,7 +422,7 @@ fn quoted(text: &str) -> String {
 fn check_files(folder: &Path, files: &[FileRecord]) -> Result<(), ProjectError> {
     for file in files {
         let path = folder.join(&file.name);
-        let found = match file_digest(&path) {
+        let found = match open_inside(folder, &file.name).and_then(digest_of_file) {
             Ok(found) if found == file.sha256 => continue,
             Ok(_) => "its bytes are others".to_owned(),
             Err(e) => e.to_string(),
@@ -499,11 +496,16 @@ impl BlockFolder {
             return Err(ProjectError::Changed { path, found });
         }
         let path = self.root.join(&done.model.name);
-        if !path.is_file() {
-            let found = "it is not there any more".to_owned();
-            return Err(ProjectError::Changed { path, found });
+        match open_inside(&self.root, &done.model.name) {
+            Ok(_) => Ok(Some(done)),
+            Err(e) => {
+                let found = match e.kind() {
+                    io::ErrorKind::NotFound => "it is not there any more".to_owned(),
+                    _ => e.to_string(),
+                };
+                Err(ProjectError::Changed { path, found })
+            }
         }
-        Ok(Some(done))
     }
 
     /// Notes that the run in its folder is complete.

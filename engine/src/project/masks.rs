@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use image::GrayImage;
@@ -11,6 +11,9 @@ use kiln_blocks::{Ground, Heights, Rect};
 use super::ProjectError;
 use crate::export::ExportError;
 use crate::scene::{SceneIndex, View};
+
+/// Most bytes of the file of a mask: those of a photo.
+const MOST_MASK_BYTES: u64 = 1 << 30;
 
 /// Pixels of a mask's longer side at most.
 const LONGER_PX: u32 = 512;
@@ -127,10 +130,12 @@ fn mask(hits: &[Hit], (width, height): (u32, u32), wide: &Rect, own: Option<&[bo
 /// The photo's own mask at that size, true where it counts; none for a photo without one.
 fn own_mask(view: &View, (width, height): (u32, u32)) -> Result<Option<Vec<bool>>, ProjectError> {
     let Some(mask) = &view.mask else { return Ok(None) };
-    let picture = image::open(&mask.path).map_err(|e| ProjectError::Unreadable {
+    let unreadable = |reason: String| ProjectError::Unreadable {
         path: mask.path.clone(),
-        reason: e.to_string(),
-    })?;
+        reason,
+    };
+    let bytes = kiln_files::read_regular(&mask.path, MOST_MASK_BYTES).map_err(|e| unreadable(e.to_string()))?;
+    let picture = image::load_from_memory(&bytes).map_err(|e| unreadable(e.to_string()))?;
     let picture = picture.into_luma8();
     let white = if picture.iter().all(|value| *value <= 1) {
         1
@@ -156,7 +161,7 @@ fn save(mask: &GrayImage, path: &Path) -> Result<(), ProjectError> {
     let encoded = mask.write_to(&mut io::Cursor::new(&mut bytes), image::ImageFormat::Png);
     let written = encoded.map_err(io::Error::other).and_then(|()| {
         fs::create_dir_all(path.parent().unwrap_or(path))?;
-        fs::write(path, &bytes)
+        fs::File::create_new(path)?.write_all(&bytes)
     });
     Ok(written.map_err(|e| ExportError::new(path, e))?)
 }

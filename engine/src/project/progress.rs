@@ -2,11 +2,11 @@
 //!
 //! Other nodes train where this machine sees no writer; what their driver says of them while it lives is the better knowledge.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
+use kiln_files::open_regular;
 use serde::Deserialize;
 
 use super::{BlockState, BlockStatus};
@@ -39,7 +39,7 @@ impl Progress {
     /// Reads what the driver of a project said last. Another program's file, or half of one, says nothing: the blocks' own files do.
     pub(super) fn read(project: &Path) -> Self {
         let read = || {
-            let file = File::open(project.join(PROGRESS)).ok()?;
+            let file = open_regular(&project.join(PROGRESS)).ok()?;
             let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
             let mut text = String::new();
             file.take(MOST_BYTES).read_to_string(&mut text).ok()?;

@@ -1,10 +1,10 @@
 //! How far a project is.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use kiln_files::open_regular;
 use serde::Serialize;
 
 use super::progress::Progress;
@@ -230,7 +230,7 @@ impl BlockStatus {
 
 /// The last step that a file of metrics tells of.
 pub(crate) fn last_step(path: &Path) -> Option<TrainRow> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     let size = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL_BYTES))).ok()?;
     let mut tail = Vec::new();

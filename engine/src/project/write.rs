@@ -23,6 +23,8 @@ use crate::scene::{SceneIndex, SceneKind, Subsets, write_subsets};
 
 /// Where everything is made.
 const STAGING: &str = ".split";
+/// Most bytes of a file of settings; larger ones are refused before.
+const MOST_SETTINGS_BYTES: u64 = 16 << 20;
 /// Files of a block's model, in its folder.
 const MODEL: [&str; 3] = ["sparse/0/cameras.bin", "sparse/0/images.bin", "sparse/0/points3D.bin"];
 /// Files of a scene's model.
@@ -243,7 +245,7 @@ impl Draft {
             .filter_map(|(kind, name)| Some((kind, PathBuf::from(name.as_deref().filter(|name| is_path(name))?))));
         for (kind, path) in named.chain(inputs.file.clone().map(|path| ("config", path))) {
             let to = folder.join(format!("{kind}.yaml"));
-            let text = fs::read(&path).map_err(|e| ProjectError::Unreadable {
+            let text = kiln_files::read_regular(&path, MOST_SETTINGS_BYTES).map_err(|e| ProjectError::Unreadable {
                 path: path.clone(),
                 reason: e.to_string(),
             })?;
@@ -289,7 +291,7 @@ impl Draft {
                 has_image: &has_image,
                 has_point: &has_point,
             };
-            let create = |part: usize, name: &str| File::create(folders[first + part].join("sparse/0").join(name));
+            let create = |part: usize, name: &str| File::create_new(folders[first + part].join("sparse/0").join(name));
             write_subsets(&scene.model, &subsets, &create)?;
         }
         let mut files: Vec<Vec<String>> = vec![MODEL.map(str::to_owned).to_vec(); count];

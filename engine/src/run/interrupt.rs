@@ -138,6 +138,17 @@ fn for_each_signal(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<
     Ok(())
 }
 
+/// Has writes beyond the size that the system allows for files (`ulimit -f`) fail like those to a full disk, so that the file is named:
+/// the signal that comes with them ends a process without a word unless somebody takes it.
+///
+/// # Errors
+/// When the system refuses a handler.
+pub fn take_signals_of_large_files() -> io::Result<()> {
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    Ok(())
+}
+
 /// Ends the process without waiting for anything, not even for what the driver would do at an orderly end.
 fn end_at_once() -> ! {
     // There is nowhere left to say that this failed.

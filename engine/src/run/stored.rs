@@ -538,8 +538,7 @@ pub(super) const fn size_px(camera: &Camera) -> [u32; 2] {
 
 /// Training seconds in the run's own evaluation of an iteration.
 fn recorded_seconds(run: &Path, iteration: u32) -> Option<f64> {
-    let text = std::fs::read_to_string(eval_path(run, iteration)).ok()?;
-    serde_json::from_str(&text).ok().map(|file: EvalFile| file.t_s)
+    EvalFile::read(&eval_path(run, iteration)).map(|file| file.t_s)
 }
 
 #[cfg(test)]

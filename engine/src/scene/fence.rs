@@ -29,7 +29,7 @@ impl Fence {
     pub(super) fn around(folder: &Path) -> Result<Self, SceneError> {
         let canonical = folder.canonicalize();
         let canonical = canonical.map_err(|e| SceneError::io(folder, "open the data set", e))?;
-        let mut inside = stores_of(&canonical);
+        let mut inside = kiln_files::stores_of(&canonical);
         inside.extend(linked_folders(&canonical));
         inside.extend(linked_folders(&canonical.join(super::formats::colmap::SPARSE)));
         inside.push(canonical);
@@ -71,18 +71,4 @@ fn linked_folders(folder: &Path) -> Vec<PathBuf> {
         .filter_map(|entry| entry.path().canonicalize().ok())
         .filter(|target| target.is_dir())
         .collect()
-}
-
-/// Stores that links of a mirrored data set lead to: `blobs` beside the `snapshots` that it lies in, as Hugging Face's
-/// cache has it, and the object folders of git-annex and DVC in the repository around it.
-fn stores_of(root: &Path) -> Vec<PathBuf> {
-    let blobs = root
-        .ancestors()
-        .filter(|folder| folder.file_name().is_some_and(|name| name == "snapshots"))
-        .filter_map(|folder| Some(folder.parent()?.join("blobs")));
-    let objects = root
-        .ancestors()
-        .flat_map(|folder| [".git/annex/objects", ".dvc/cache"].map(|store| folder.join(store)));
-    let all = blobs.chain(objects).filter_map(|store| store.canonicalize().ok());
-    all.filter(|store| store.is_dir()).collect()
 }

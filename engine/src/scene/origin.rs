@@ -73,7 +73,7 @@ pub(super) fn given(root: &Path, fence: &Fence) -> Result<Option<Vec3<f64>>, Sce
     if bytes > MOST_BYTES {
         return Err(wrong(format!("{bytes} bytes")));
     }
-    let text = std::fs::read(&path).map_err(|e| SceneError::io(&path, "read", e))?;
+    let text = kiln_files::read_regular(&path, MOST_BYTES).map_err(|e| SceneError::io(&path, "read", e))?;
     let text = String::from_utf8_lossy(&text);
     parse_origin(text.trim_start_matches('\u{feff}'))
         .map(Some)

@@ -7,6 +7,7 @@
 //! explains why.
 #![expect(clippy::panic, reason = "tests stop at the first surprise")]
 
+mod doors;
 mod knots;
 mod links;
 mod paths;

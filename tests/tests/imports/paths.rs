@@ -145,7 +145,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Names, `::` and single punctuation characters, each with its line; literals and comments are left out.
-fn tokens(source: &str) -> Vec<Token> {
+pub(crate) fn tokens(source: &str) -> Vec<Token> {
     let chars: Vec<char> = source.chars().collect();
     let at = |index: usize| chars.get(index).copied().unwrap_or('\0');
     let mut list = Vec::new();

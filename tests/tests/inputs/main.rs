@@ -3,9 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod beside;
+mod bombs;
 mod bundled;
 mod colmap;
 mod commands;
+#[cfg(unix)]
+mod doors;
 mod frames;
 mod models;
 mod origins;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
+use kiln_files::open_regular;
 use kiln_ply::{Element, Format, Header, Reader, Scalar};
 
 use super::MergeError;
@@ -121,7 +122,7 @@ pub(super) struct OpenModel {
 impl OpenModel {
     pub(super) fn open(path: &Path) -> Result<Self, MergeError> {
         let fail = |error: &dyn ToString| MergeError::model(path, error.to_string());
-        let file = File::open(path).map_err(|e| fail(&format!("cannot be opened: {e}")))?;
+        let file = open_regular(path).map_err(|e| fail(&format!("cannot be opened: {e}")))?;
         let size = file.metadata().map_err(|e| fail(&e))?.len();
         let mut reader = Reader::new(BufReader::with_capacity(PIECE_BYTES, file));
         let header = reader.header().map_err(|e| fail(&e))?;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use kiln_files::{open_regular, read_regular};
+
 use super::code::CODE_BITS;
 use super::models::OpenModel;
 use super::survey::hexadecimal;
@@ -208,7 +210,7 @@ impl Sorter<'_> {
         let stride = self.survey.layout.stride();
         let code = |row: &[u8]| self.survey.options.frame.code(self.survey.layout.place(row));
         if bucket.count <= self.limit {
-            let rows = fs::read(path).map_err(read_error(path))?;
+            let rows = read_regular(path, u64::MAX).map_err(read_error(path))?;
             let mut order: Vec<(u64, u32)> = (0..)
                 .zip(rows.chunks_exact(stride))
                 .map(|(at, row)| (code(row), at))
@@ -246,7 +248,7 @@ impl Sorter<'_> {
 
     fn rows(&self, path: &Path, mut take: impl FnMut(&[u8]) -> Result<(), MergeError>) -> Result<(), MergeError> {
         let mut row = vec![0; self.survey.layout.stride()];
-        let mut file = BufReader::with_capacity(1 << 18, File::open(path).map_err(read_error(path))?);
+        let mut file = BufReader::with_capacity(1 << 18, open_regular(path).map_err(read_error(path))?);
         loop {
             match file.read_exact(&mut row) {
                 Ok(()) => take(&row)?,

@@ -1,9 +1,9 @@
 //! The first reading: what of each model is kept, and how its codes are spread.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use kiln_files::open_regular;
 use kiln_ply::{Format, Header};
 use sha2::{Digest as _, Sha256};
 
@@ -190,7 +190,7 @@ impl Survey {
 fn digest_part(path: &Path, from: u64, to: u64, digest: &mut Sha256) -> Result<(), MergeError> {
     use std::io::{Seek as _, SeekFrom};
     let mut read = || -> std::io::Result<()> {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         file.seek(SeekFrom::Start(from))?;
         let mut part = file.take(to.saturating_sub(from));
         let mut piece = [0; 1 << 14];

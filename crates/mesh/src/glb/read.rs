@@ -16,6 +16,10 @@ const HARMLESS: [&str; 1] = ["KHR_materials_unlit"];
 const MOST_DEPTH: usize = 64;
 /// Most bytes of vertices and triangles per byte of the file: nodes may share meshes, and a small file could ask for any number.
 const MOST_REPEATED: usize = 64;
+/// Most bytes of the description, each of which takes up to 16 in memory.
+const MOST_JSON: usize = 8 << 20;
+/// Bytes that a primitive takes of the room however small it is: nodes that share many empty ones take time.
+const LEAST_PRIMITIVE: usize = 64;
 /// Bytes of vertices and triangles that any file may ask for.
 const LEAST_ROOM: usize = 1 << 24;
 
@@ -179,6 +183,12 @@ impl<'a> File<'a> {
             at += 8 + length as usize;
         }
         let json = json.ok_or_else(|| damaged("it has no description"))?;
+        if json.len() > MOST_JSON {
+            return Err(content(
+                format!("its description has {} bytes, at most {MOST_JSON} are read", json.len()),
+                "write fewer, larger meshes",
+            ));
+        }
         let json = serde_json::from_slice(json).map_err(|e| damaged(format!("its description: {e}")))?;
         Ok(Self { json, binary })
     }
@@ -199,6 +209,7 @@ impl<'a> File<'a> {
         let placement = join(above, &placement(node)?);
         if let Some(mesh) = node.get("mesh") {
             for primitive in list(at(&self.json, "meshes", whole(mesh)?)?, "primitives") {
+                parts.take_room(LEAST_PRIMITIVE)?;
                 self.primitive(primitive, &placement, parts)?;
             }
         }
@@ -616,6 +627,15 @@ mod tests {
         assert_eq!(read(&instances(100)).unwrap().mesh.positions().len(), 300_000);
         let said = read(&instances(1000)).unwrap_err().to_string();
         assert!(said.contains("without instances"), "{said}");
+        // Primitives that give nothing take time.
+        let each = vec![r#"{"mesh":0}"#; 1000].join(",");
+        let all: Vec<String> = (0..1000).map(|node| node.to_string()).collect();
+        let points = vec![r#"{"mode":0}"#; 300].join(",");
+        let all = all.join(",");
+        let json =
+            format!(r#"{{"scenes":[{{"nodes":[{all}]}}],"nodes":[{each}],"meshes":[{{"primitives":[{points}]}}]}}"#);
+        let said = read(&with_numbers(&json, &[])).unwrap_err().to_string();
+        assert!(said.contains("without instances"), "{said}");
     }
 
     #[test]
@@ -640,6 +660,7 @@ mod tests {
         assert!(said(&json(&accessor("3"), r#"{"buffer":1,"byteLength":36}"#)).contains("no entry 1"));
         assert!(said(&json(&accessor("3").replace("VEC3", "MAT4"), view)).contains("not of the kind"));
         assert!(said("{").contains("description"));
+        assert!(said(&" ".repeat(MOST_JSON + 4)).contains("at most 8388608 are read"));
         assert!(said(r#"{"extensionsRequired":["KHR_draco_mesh_compression"]}"#).contains("KHR_draco"));
         assert!(read(b"ply\n").unwrap_err().to_string().contains("does not begin"));
     }

@@ -4,7 +4,12 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use kiln_files::read_text;
+
 use crate::vk::{Caps, DeviceKind};
+
+/// Most bytes of a file of the system that are read.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Vendor of NVIDIA's cards.
 const NVIDIA: u32 = 0x10de;
@@ -57,7 +62,7 @@ impl Surroundings {
 
     /// Of a process whose file system begins at `root` and whose variables `var` gives.
     fn read(root: &Path, var: &dyn Fn(&str) -> Option<String>) -> Self {
-        let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let text = |path: &str| read_text(&root.join(path), MOST_BYTES).unwrap_or_default();
         let is_there = |path: &str| root.join(path).exists();
         let names = |path: &str| -> Vec<String> {
             let entries = fs::read_dir(root.join(path)).into_iter().flatten().flatten();

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use kiln_files::is_inside_name;
 use serde::Serialize;
 
 use super::super::eval::{plain, print_low_views};
@@ -84,8 +85,9 @@ impl RunDescription {
 fn complete(record: &mut RunRecord, root: &Path) -> Vec<NamedView> {
     let mut low_views = Vec::new();
     for eval in &mut record.evals {
-        let text = std::fs::read_to_string(root.join(&eval.path)).ok();
-        let file: Option<EvalFile> = text.and_then(|text| serde_json::from_str(&text).ok());
+        let file = is_inside_name(&eval.path)
+            .then(|| EvalFile::read(&root.join(&eval.path)))
+            .flatten();
         if let Some(file) = &file {
             let [test, train] = [&file.test, &file.train].map(|set| set.as_ref().map(SetRecord::from));
             (eval.test, eval.train) = (test, train);

@@ -193,7 +193,7 @@ impl MemoryReport {
 /// without such a file has nothing to tell, and lines that cannot be read belong to somebody else's report.
 fn told(path: &Path) -> (Option<String>, Vec<String>) {
     let (mut residency, mut told) = (None, Vec::new());
-    let Ok(file) = std::fs::File::open(path) else {
+    let Ok(file) = kiln_files::open_regular(path) else {
         return (residency, Vec::new());
     };
     for line in BufReader::new(file).split(b'\n').map_while(Result::ok) {
@@ -277,7 +277,7 @@ fn places(rows: &[MemoryRow], last: &MemoryRow) -> Option<Places> {
 
 /// All records. A last line that is cut off belongs to a process that was killed while writing, and is left out.
 fn rows(path: &Path) -> Result<Vec<MemoryRow>, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let file = kiln_files::open_regular(path).map_err(|error| error.to_string())?;
     let mut rows = Vec::new();
     for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
         let line = line.map_err(|error| error.to_string())?;

@@ -115,6 +115,12 @@ fn checkpoints() {
             path: file(),
             what: "its checksum is not that of its content".to_owned(),
         },
+        CheckpointError::NotNumbers {
+            path: file(),
+            found: 12,
+            rows: 300,
+            what: "Gaussians",
+        },
         CheckpointError::Format {
             path: file(),
             found: '1',
@@ -132,6 +138,10 @@ fn checkpoints() {
     ];
     golden(
         "checkpoint",
-        complete!(CheckpointError, errors, [Read, Damaged, Format, Mismatch, Over, None]),
+        complete!(
+            CheckpointError,
+            errors,
+            [Read, Damaged, NotNumbers, Format, Mismatch, Over, None]
+        ),
     );
 }

@@ -96,11 +96,10 @@ impl LpipsWeights {
             path: path.to_path_buf(),
             what,
         };
-        let found = std::fs::metadata(path).map_err(|e| refuse(e.to_string()))?.len();
-        if found != FILE_BYTES {
-            return Err(refuse(format!("it has {found} bytes, expected {FILE_BYTES}")));
+        let bytes = kiln_files::read_regular(path, FILE_BYTES).map_err(|e| refuse(e.to_string()))?;
+        if bytes.len() as u64 != FILE_BYTES {
+            return Err(refuse(format!("it has {} bytes, expected {FILE_BYTES}", bytes.len())));
         }
-        let bytes = std::fs::read(path).map_err(|e| refuse(e.to_string()))?;
         Self::checked(&bytes).map_err(refuse)
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::super::json::unmarked;
-use super::{MAX_FRAMES, MAX_SIDE_PX, Vec3};
+use super::{MAX_BYTES, MAX_FRAMES, MAX_SIDE_PX, Vec3};
 use crate::math::{Mat3, dot, sub, transpose};
 use crate::scene::Camera;
 
@@ -79,7 +79,7 @@ impl File {
 impl Moved {
     fn beside(path: &Path) -> Result<Option<Self>, String> {
         let file = path.with_file_name(MOVED);
-        let text = match std::fs::read_to_string(&file) {
+        let text = match kiln_files::read_text(&file, MAX_BYTES) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(format!("{}: {e}", file.display())),

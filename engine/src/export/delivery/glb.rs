@@ -22,7 +22,7 @@ pub(super) const EXTENSION: &str = "KHR_gaussian_splatting";
 /// The extension inside of it for Gaussians in SPZ.
 pub(super) const SPZ_EXTENSION: &str = "KHR_gaussian_splatting_compression_spz_2";
 /// Most bytes of a document that are read.
-pub(super) const MAX_JSON_BYTES: u64 = 16 << 20;
+pub(super) const MAX_JSON_BYTES: u64 = 8 << 20;
 const MAGIC: u32 = 0x4654_6c67;
 pub(super) const JSON_CHUNK: u32 = 0x4e4f_534a;
 pub(super) const BINARY_CHUNK: u32 = 0x004e_4942;

@@ -3,10 +3,11 @@
 //! Neighbouring leaves share a bucket. One bucket alone stays in memory; more of them are files, which are read one after the
 //! other and removed when they have been.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use kiln_files::{open_appending, read_regular};
 use kiln_sog::Splats;
 use kiln_sog::levels::{Cloud, Tree};
 
@@ -131,7 +132,7 @@ impl Partition {
             let path = self.path(bucket);
             // the last one is let go before the next comes
             self.open = (bucket, Vec::new());
-            self.open.1 = fs::read(&path).map_err(|e| ExportError::new(&path, e))?;
+            self.open.1 = read_regular(&path, u64::MAX).map_err(|e| ExportError::new(&path, e))?;
             fs::remove_file(&path).map_err(|e| ExportError::new(&path, e))?;
         }
         let mut cloud = Cloud::new(self.sh_degree);
@@ -151,10 +152,7 @@ impl Partition {
     fn flush(&mut self, bucket: u32) -> Result<(), DeliveryError> {
         let path = self.path(bucket);
         let waiting = &mut self.waiting[bucket as usize];
-        let append = || -> io::Result<()> {
-            let mut file: File = OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(waiting)
-        };
+        let append = || -> io::Result<()> { open_appending(&path)?.write_all(waiting) };
         append().map_err(|e| ExportError::new(&path, e))?;
         waiting.clear();
         Ok(())

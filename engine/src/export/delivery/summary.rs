@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
+use kiln_files::open_regular;
 use kiln_sog::{Archive, META, Meta};
 use serde_json::Value;
 
@@ -63,7 +64,7 @@ pub enum FileError {
 /// [`FileError`], naming the file and what is wrong.
 pub fn summarize_file(path: &Path) -> Result<Option<FileSummary>, FileError> {
     let open = || {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let bytes = file.metadata()?.len();
         let mut start = Vec::new();
         file.by_ref().take(32).read_to_end(&mut start)?;

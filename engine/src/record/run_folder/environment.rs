@@ -64,11 +64,7 @@ impl Environment {
             path: path.to_owned(),
             reason,
         };
-        let bytes = std::fs::metadata(path).map_err(|error| fail(error.to_string()))?.len();
-        if bytes > MAX_BYTES {
-            return Err(fail(format!("it is {bytes} bytes large, more than {MAX_BYTES}")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+        let text = kiln_files::read_text(path, MAX_BYTES).map_err(|error| fail(error.to_string()))?;
         serde_json::from_str(&text).map_err(|error| fail(error.to_string()))
     }
 
@@ -122,7 +118,7 @@ impl Host {
     /// This machine.
     #[must_use]
     pub fn this() -> Self {
-        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let read = |path: &str| kiln_files::read_text(Path::new(path), MAX_BYTES).unwrap_or_default();
         let kernel = read("/proc/sys/kernel/osrelease").trim().to_owned();
         Self {
             os: pretty_name(&read("/etc/os-release")).unwrap_or_else(|| std::env::consts::OS.to_owned()),

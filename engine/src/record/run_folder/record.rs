@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use kiln_files::is_inside_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -261,6 +262,7 @@ impl PlyRecord {
         let path = root.join(&self.path);
         match (std::fs::metadata(&path), &self.sha256) {
             (Err(_), _) => Some("is listed and not there"),
+            _ if !is_inside_name(&self.path) => Some("lies outside of the run"),
             (Ok(found), _) if found.len() != self.bytes => Some("does not have the size it was written with"),
             (Ok(_), Some(sha256)) if file_digest(&path).ok().as_ref() != Some(sha256) => {
                 Some("does not have the bytes it was written with")
@@ -280,12 +282,7 @@ impl RunRecord {
             path: path.to_owned(),
             reason,
         };
-        let io = |error: std::io::Error| fail(error.to_string());
-        let bytes = std::fs::metadata(path).map_err(io)?.len();
-        if bytes > MAX_BYTES {
-            return Err(fail(format!("it is {bytes} bytes large, more than {MAX_BYTES}")));
-        }
-        let text = std::fs::read_to_string(path).map_err(io)?;
+        let text = kiln_files::read_text(path, MAX_BYTES).map_err(|error| fail(error.to_string()))?;
         /// The one field that every version has.
         #[derive(Deserialize)]
         struct Version {

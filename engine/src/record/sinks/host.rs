@@ -2,7 +2,11 @@
 //!
 //! Read from `/proc` on Linux; elsewhere, and where `/proc` says nothing, the shares are absent.
 
+use std::path::Path;
 use std::time::Duration;
+
+/// Most bytes of a file of the system that are read.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Shares are sampled at most this often: processor ticks are coarse.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
@@ -35,7 +39,7 @@ impl HostLoad {
             return;
         }
         self.sampled = Some(now);
-        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let read = |path: &str| kiln_files::read_text(Path::new(path), MOST_BYTES).unwrap_or_default();
         self.update(&read("/proc/meminfo"), &read("/proc/stat"));
     }
 

@@ -1,6 +1,6 @@
 //! A file of JSON objects, one a line, that only grows.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,14 +23,12 @@ impl JsonLines {
     /// Opens or makes the file. A last line that a crash cut short is removed, because it would join the next one.
     pub(crate) fn append(path: &Path) -> Result<Self, ExportError> {
         let open = || {
-            let mut file =
-                not_following(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)?;
+            let mut file = kiln_files::open_appending(path)?;
             let length = file.seek(SeekFrom::End(0))?;
             let whole = whole_lines(&mut file, length)?;
             if whole < length {
                 file.set_len(whole)?;
             }
-            file.seek(SeekFrom::Start(whole))?;
             Ok(file)
         };
         let file = open().map_err(|source| ExportError::new(path, source))?;
@@ -55,20 +53,6 @@ impl JsonLines {
     pub(crate) fn flush(&mut self) -> Result<(), ExportError> {
         self.file.flush().map_err(|source| ExportError::new(&self.path, source))
     }
-}
-
-/// The same options, for a path whose last part may be no link: what is appended must not end up in somebody else's file.
-#[cfg(unix)]
-fn not_following(options: &mut OpenOptions) -> &mut OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt as _;
-
-    options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-}
-
-/// Elsewhere who may make links may do anything.
-#[cfg(not(unix))]
-fn not_following(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
 }
 
 /// Bytes up to and with the last line feed.
@@ -138,7 +122,7 @@ mod tests {
         let path = Path::new("/dev/full");
         let mut rows = JsonLines {
             path: path.to_owned(),
-            file: BufWriter::new(OpenOptions::new().write(true).open(path).unwrap()),
+            file: BufWriter::new(fs::OpenOptions::new().write(true).open(path).unwrap()),
             line: Vec::new(),
         };
         rows.write(&[1]).unwrap();

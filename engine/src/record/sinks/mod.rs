@@ -70,7 +70,7 @@ impl Stamp {
     /// Here and now.
     #[must_use]
     pub fn now() -> Self {
-        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let name = kiln_files::read_text(Path::new("/proc/sys/kernel/hostname"), 1 << 10).unwrap_or_default();
         let mut host: String = name
             .trim()
             .chars()

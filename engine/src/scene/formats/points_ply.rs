@@ -5,10 +5,10 @@
 //! Gaussian splatting file, else grey. Other properties are passed over, lists too. Points that are nowhere are left out and
 //! counted. Nothing is allocated for a count that the file's size cannot back.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use kiln_files::open_regular;
 use kiln_ply::{Element, Error, Reader, Scalar, origin_of};
 
 use super::posed::fits_f32;
@@ -67,7 +67,7 @@ pub(in crate::scene) fn read(path: &Path) -> Result<Cloud, SceneError> {
             available: 0,
         },
     };
-    let file = File::open(path).map_err(io("open"))?;
+    let file = open_regular(path).map_err(io("open"))?;
     let size = file.metadata().map_err(io("inspect"))?.len();
     let mut ply = Reader::new(BufReader::with_capacity(1 << 16, file));
     let header = ply.header().map_err(refused)?;

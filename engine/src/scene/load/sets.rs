@@ -75,7 +75,7 @@ impl Loader<'_> {
                 limit: MOST_LIST_BYTES,
             });
         }
-        let bytes = std::fs::read(&path).map_err(|e| SceneError::io(&path, "read", e))?;
+        let bytes = kiln_files::read_regular(&path, MOST_LIST_BYTES).map_err(|e| SceneError::io(&path, "read", e))?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
         let listed_names: BTreeSet<String> = lines

@@ -3,11 +3,10 @@
 //! PNG and TIFF files of 8 and 16 bits and of floating-point values, OpenEXR and NumPy arrays, with one number a pixel or three.
 //! What is not finite is 0.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use image::DynamicImage;
+use kiln_files::read_start;
 
 use super::{MapKind, npy};
 use crate::scene::SceneError;
@@ -40,10 +39,7 @@ pub(in crate::scene) struct Numbers {
 pub(super) fn size(kind: MapKind, path: &Path, fence: &Fence) -> Result<(u32, u32), SceneError> {
     if is_npy(path) {
         fence.check(path)?;
-        let mut start = Vec::new();
-        let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
-        let read = file.take(START_BYTES).read_to_end(&mut start);
-        read.map_err(|e| SceneError::io(path, "read", e))?;
+        let start = read_start(path, START_BYTES).map_err(|e| SceneError::io(path, "read", e))?;
         let header =
             npy::Header::read(&start, kind.channels()).map_err(|detail| SceneError::map(kind, path, detail))?;
         let size_px = header.size_px;

@@ -1,10 +1,10 @@
 //! Picture files, decoded whole or not at all, in memory that their size justifies.
 
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 
 use image::{DynamicImage, ImageReader, Limits};
+use kiln_files::open_regular;
 
 use super::{display, exr, jpeg};
 use crate::scene::SceneError;
@@ -74,7 +74,7 @@ pub(in crate::scene) fn decode_other(
 /// Reads a whole file that should hold a picture of so many pixels.
 pub(in crate::scene) fn read_file(path: &Path, pixels: u64) -> Result<Vec<u8>, SceneError> {
     let io = |action| move |e| SceneError::io(path, action, e);
-    let file = File::open(path).map_err(io("open"))?;
+    let file = open_regular(path).map_err(io("open"))?;
     let size = file.metadata().map_err(io("inspect"))?.len();
     let limit = pixels * DECODER_BYTES_PER_PIXEL + FILE_SLACK_BYTES;
     if size > limit {

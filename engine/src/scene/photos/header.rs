@@ -3,12 +3,12 @@
 //! JPEG files are walked segment by segment, so that a data set of thousands of photographs is indexed by reading some
 //! kilobytes of each; other formats go through their decoders, which read no more than they need.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use image::metadata::Orientation;
 use image::{ImageDecoder as _, ImageError, ImageReader};
+use kiln_files::open_regular;
 
 use super::exr;
 use crate::scene::SceneError;
@@ -115,7 +115,7 @@ fn read(path: &Path, fence: &Fence) -> Found {
         Err(e) => return Err(SceneError::io(path, "open", e)),
     }
     fence.check(path)?;
-    let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
+    let file = open_regular(path).map_err(|e| SceneError::io(path, "open", e))?;
     if file.metadata().is_ok_and(|file| file.len() == 0) {
         return Err(bad("the file is empty".to_owned()));
     }
@@ -226,7 +226,9 @@ fn jpeg(file: &mut (impl Read + Seek)) -> io::Result<Option<(u32, u32, Orientati
 /// What a file is that is an image and is not read, and the command that makes one of it that is.
 fn unread(path: &Path) -> Option<String> {
     let mut start = [0; 12];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).ok()?;
+    open_regular(path)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .ok()?;
     let format = match &start {
         [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', ..] => "AVIF",
         [_, _, _, _, b'f', b't', b'y', b'p', ..] => "HEIC",

@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use kiln_files::open_regular;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -44,6 +45,22 @@ pub enum CheckpointError {
         /// What was found.
         what: String,
     },
+    /// Whole, and no model that can be trained.
+    #[error(
+        "checkpoint `{}` holds values that are not numbers: {found} of the model's {rows} {what} have some; go on from an older \
+         checkpoint, or train anew",
+        path.display()
+    )]
+    NotNumbers {
+        /// The file.
+        path: PathBuf,
+        /// Gaussians, or vertices, with such values.
+        found: usize,
+        /// All of them.
+        rows: usize,
+        /// What they are.
+        what: &'static str,
+    },
     /// Its contents are those of another version of Kiln.
     #[error("checkpoint `{}` is of format {found}, this version of Kiln reads {}", path.display(), char::from(MAGIC[7]))]
     Format {
@@ -73,6 +90,38 @@ pub enum CheckpointError {
     /// There is nothing to resume from.
     #[error("`{}` holds no checkpoint", .0.display())]
     None(PathBuf),
+}
+
+/// A state that says which tensors hold what.
+pub(super) trait Held {
+    /// Groups of planes, a row for each Gaussian or vertex, whose words are all f32.
+    fn floats(&self) -> &'static [&'static str];
+
+    /// What a row is of.
+    fn rows(&self) -> &'static str;
+}
+
+/// Rows of planes in which there are values that are no numbers.
+#[derive(Default)]
+struct Unknown(Vec<bool>);
+
+impl Unknown {
+    /// Looks at a piece of a plane, from byte `at` of it.
+    fn look(&mut self, at: u64, piece: &[u8]) {
+        let first = usize::try_from(at / 4).unwrap_or(usize::MAX);
+        let words = piece.as_chunks::<4>().0;
+        let end = first.saturating_add(words.len());
+        if self.0.len() < end {
+            self.0.resize(end, false);
+        }
+        for (row, word) in self.0[first..end].iter_mut().zip(words) {
+            *row |= !f32::from_le_bytes(*word).is_finite();
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().filter(|row| **row).count()
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -163,10 +212,11 @@ pub(super) struct CheckpointReader<T, R> {
     footer: Footer<T>,
 }
 
-impl<T: DeserializeOwned> CheckpointReader<T, File> {
-    /// Opens a file and checks every tensor, so that nothing has changed yet when it turns out to be damaged.
+impl<T: DeserializeOwned + Held> CheckpointReader<T, File> {
+    /// Opens a file and checks every tensor, so that nothing has changed yet when it turns out to be damaged, or to hold what no step
+    /// can go on from.
     pub(super) fn open_sound(path: &Path) -> Result<Self, CheckpointError> {
-        let file = File::open(path).map_err(|source| CheckpointError::Read {
+        let file = open_regular(path).map_err(|source| CheckpointError::Read {
             path: path.to_owned(),
             source,
         })?;
@@ -174,7 +224,7 @@ impl<T: DeserializeOwned> CheckpointReader<T, File> {
     }
 }
 
-impl<T: DeserializeOwned, R: Read + Seek> CheckpointReader<T, R> {
+impl<T: DeserializeOwned + Held, R: Read + Seek> CheckpointReader<T, R> {
     /// Reads the footer of `file`, which messages call `path`.
     fn new(path: &Path, mut file: R) -> Result<Self, CheckpointError> {
         let read = |source| CheckpointError::Read {
@@ -239,10 +289,24 @@ impl<T: DeserializeOwned, R: Read + Seek> CheckpointReader<T, R> {
     /// [`CheckpointReader::open_sound`] on any reader.
     pub(super) fn sound(path: &Path, file: R) -> Result<Self, CheckpointError> {
         let mut reader = Self::new(path, file)?;
+        let (floats, mut unknown) = (reader.state().floats(), Unknown::default());
         for index in 0..reader.footer.tensors.len() {
-            reader.read_entry(index, |_, _| {})?;
+            let name = reader.footer.tensors[index].name.as_str();
+            let group = name.rsplit_once('.').map_or(name, |(group, _)| group);
+            match floats.contains(&group) {
+                true => reader.read_entry(index, |at, piece| unknown.look(at, piece))?,
+                false => reader.read_entry(index, |_, _| {})?,
+            }
         }
-        Ok(reader)
+        match unknown.count() {
+            0 => Ok(reader),
+            found => Err(CheckpointError::NotNumbers {
+                path: path.to_owned(),
+                found,
+                rows: unknown.0.len(),
+                what: reader.state().rows(),
+            }),
+        }
     }
 
     /// The state in the footer.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::file::{CheckpointError, CheckpointReader, CheckpointWriter};
+use super::file::{CheckpointError, CheckpointReader, CheckpointWriter, Held};
 use crate::export::{AtomicFile, Disk, ExportError, write_atomic_on};
 
 /// Set aside for names, digests and state.
@@ -100,7 +100,7 @@ pub(super) type Found<T> = ((PathBuf, CheckpointReader<T, File>), Vec<String>);
 ///
 /// # Errors
 /// [`CheckpointError::None`] for an empty folder, otherwise what is wrong with the oldest.
-pub(super) fn newest_sound<T: DeserializeOwned>(folder: &Path) -> Result<Found<T>, CheckpointError> {
+pub(super) fn newest_sound<T: DeserializeOwned + Held>(folder: &Path) -> Result<Found<T>, CheckpointError> {
     let mut passed = Vec::new();
     let mut last = None;
     for candidate in list(folder) {

@@ -1,7 +1,8 @@
 //! What of a model a checkpoint holds, tensor by tensor, and where its parts lie on the device.
 
 use super::CheckpointState;
-use crate::gaussians::layout;
+use super::file::Held;
+use crate::gaussians::layout::{self, Storage};
 use crate::kernels::triangles::VertexChunk;
 use crate::kernels::views::Chunk;
 use crate::program::Span;
@@ -42,6 +43,25 @@ pub(super) fn stored(tensors: &StepTensors, state: &CheckpointState) -> Vec<Stor
                 groups: groups(chunk).to_vec(),
             };
             planes(tensors.chunks.iter().map(of).collect(), state.gaussians)
+        }
+    }
+}
+
+impl Held for CheckpointState {
+    fn floats(&self) -> &'static [&'static str] {
+        const GEOMETRY: [&str; 3] = ["geometry", "geometry_m", "geometry_v"];
+        const ALL: [&str; 6] = ["geometry", "geometry_m", "geometry_v", "sh", "sh_m", "sh_v"];
+        match self.capacities.storage {
+            Storage::Exact => &ALL,
+            Storage::Half => &GEOMETRY,
+            Storage::Compact => &GEOMETRY[..1],
+        }
+    }
+
+    fn rows(&self) -> &'static str {
+        match self.vertices {
+            Some(_) => "vertices",
+            None => "Gaussians",
         }
     }
 }

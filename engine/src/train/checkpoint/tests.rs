@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::file::{CheckpointError, CheckpointReader, CheckpointWriter};
+use super::file::{CheckpointError, CheckpointReader, CheckpointWriter, Held};
 use super::folder::{checkpoint_path, list, newest_sound, write};
 use crate::export::simulated::{Fault, Files, SimulatedDisk, lay_out};
 use crate::export::{Disk, ExportError, RealDisk};
@@ -16,6 +16,16 @@ const ROOT: &str = "/run";
 
 /// Power cuts tried at each point.
 const CUTS: u64 = 8;
+
+impl Held for String {
+    fn floats(&self) -> &'static [&'static str] {
+        &["geometry"]
+    }
+
+    fn rows(&self) -> &'static str {
+        "Gaussians"
+    }
+}
 
 fn folder() -> std::path::PathBuf {
     Path::new(ROOT).join("checkpoints")
@@ -301,4 +311,40 @@ fn tensors_must_fill_the_file() {
         let error = sound(&tensors, data).unwrap_err();
         assert!(error.contains(word), "{error}");
     }
+}
+
+/// Right digests of a model that no step can go on from.
+#[test]
+fn values_that_are_no_numbers_are_named_and_passed_over() {
+    let scratch = Scratch::new();
+    let put = |iteration: u32, planes: &[(&str, [f32; 4])]| {
+        let mut writer = CheckpointWriter::new(Vec::new()).unwrap();
+        for (name, values) in planes {
+            writer.begin(name);
+            writer.put(values.map(f32::to_le_bytes).as_flattened()).unwrap();
+        }
+        let path = checkpoint_path(scratch.path(), iteration);
+        std::fs::write(&path, writer.finish(&"state".to_owned()).unwrap()).unwrap();
+        path
+    };
+    let usual = [1.0, 2.0, 3.0, 4.0];
+    put(10, &[("geometry.0", usual), ("other.0", [f32::NAN; 4])]);
+    let newest = put(
+        20,
+        &[
+            ("geometry.0", [1.0, f32::NAN, 3.0, 4.0]),
+            ("geometry.1", [f32::INFINITY, f32::NAN, 0.0, 0.0]),
+        ],
+    );
+    let error = CheckpointReader::<String, _>::open_sound(&newest)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("not numbers: 2 of the model's 4 Gaussians") && error.contains("older checkpoint"),
+        "{error}"
+    );
+    let ((path, _), passed) = newest_sound::<String>(scratch.path()).unwrap();
+    assert_eq!(path, checkpoint_path(scratch.path(), 10));
+    assert!(passed[0].contains("not numbers"), "{passed:?}");
 }

@@ -96,6 +96,10 @@ fn rows(
     element: &Element,
     mut take: impl FnMut(usize, &[u8]) -> Result<(), PlyError>,
 ) -> Result<(), PlyError> {
+    if element.stride == 0 {
+        // Rows of nothing may be as many as a header likes.
+        return Ok(());
+    }
     let mut row = vec![0; element.stride];
     for at in 0..usize::try_from(element.count).unwrap_or(usize::MAX) {
         file.read_exact(&mut row).map_err(PlyError::Io)?;

@@ -5,6 +5,7 @@
 //! What cannot be a model of the engine is refused: other kernels, linear colours, and splats that a node moves, because a
 //! turned splat has turned harmonics.
 
+use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
 use serde_json::Value;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
 use super::super::axes;
 use super::super::glb::{BINARY_CHUNK, EXTENSION, FLOAT, JSON_CHUNK, MAX_JSON_BYTES, SPZ_EXTENSION, UNSIGNED_BYTE};
+use super::room::Room;
 use super::spz;
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
@@ -23,6 +25,11 @@ const MOST_DEGREE: u32 = 3;
 const BYTE: u32 = 5120;
 const SHORT: u32 = 5122;
 const UNSIGNED_SHORT: u32 = 5123;
+/// Attributes may lie in the same bytes, as harmonics that are all 0 do; all together they have at most so many times the bytes of the
+/// file's numbers,
+const MOST_SHARED: u64 = 4;
+/// and a few more: small files are no danger.
+const FREE_BYTES: u64 = 1 << 20;
 /// Items read at a time.
 const BATCH: u64 = 4096;
 /// Opacities of 1 come back half a step of 32-bit floats inside, those of 0 as the smallest.
@@ -78,11 +85,8 @@ pub(super) fn read(file: impl Read + Seek, notes: &mut Notes) -> Result<(Gaussia
             |key: &&str| **key == *"translation" && to_origin.is_some() && three_numbers(&node[*key]) == to_origin;
         places.iter().any(|key| is_moved(key) && !is_origin(key))
     };
-    let holds = |node: &Value| {
-        node["mesh"]
-            .as_u64()
-            .is_some_and(|mesh| splats.iter().any(|(_, of)| *of as u64 == mesh))
-    };
+    let of_splats: BTreeSet<u64> = splats.iter().map(|(_, mesh)| *mesh as u64).collect();
+    let holds = |node: &Value| node["mesh"].as_u64().is_some_and(|mesh| of_splats.contains(&mesh));
     let nodes = list(&document["nodes"]);
     // Above a mesh that lies still there may be a node that does not.
     let is_moved = nodes
@@ -157,6 +161,10 @@ struct Glb<F> {
     document: Value,
     /// First byte and length of the numbers.
     binary: (u64, u64),
+    /// Bytes that attributes may still have.
+    attributes_left: u64,
+    /// Bytes that Gaussians in SPZ may still unpack to.
+    room: Room,
 }
 
 impl<F: Read + Seek> Glb<F> {
@@ -193,7 +201,13 @@ impl<F: Read + Seek> Glb<F> {
             at = (start + length).next_multiple_of(4);
         }
         match (document, binary) {
-            (Some(document), Some(binary)) => Ok(Self { file, document, binary }),
+            (Some(document), Some(binary)) => Ok(Self {
+                file,
+                document,
+                binary,
+                attributes_left: MOST_SHARED.saturating_mul(binary.1).saturating_add(FREE_BYTES),
+                room: Room::of(binary.1),
+            }),
             _ => Err(damaged("it has no document or no numbers")),
         }
     }
@@ -214,7 +228,7 @@ impl<F: Read + Seek> Glb<F> {
             return Err(damaged("its SPZ leads out of the file"));
         }
         self.file.seek(SeekFrom::Start(start + first)).map_err(PlyError::Io)?;
-        spz::read_gzip(BufReader::new(self.file.by_ref().take(length)), notes)
+        spz::read_gzip(BufReader::new(self.file.by_ref().take(length)), &mut self.room, notes)
     }
 
     /// The Gaussians of a primitive.
@@ -278,9 +292,7 @@ impl<F: Read + Seek> Glb<F> {
     /// All values of an attribute, whatever they are.
     fn attribute(&mut self, document: &Value, attributes: &Value, name: &str) -> Result<Vec<f32>, PlyError> {
         let wrong = |what: &str| damaged(format!("its attribute {name} {what}"));
-        let entry = |list: &str, index: &Value| -> Option<Value> {
-            document[list].get(usize::try_from(index.as_u64()?).ok()?).cloned()
-        };
+        let entry = |list: &str, index: &Value| document[list].get(usize::try_from(index.as_u64()?).ok()?);
         let accessor = entry("accessors", &attributes[name]).ok_or_else(|| wrong("is missing"))?;
         if !accessor["sparse"].is_null() {
             return Err(wrong("is sparse, which is not read"));
@@ -307,12 +319,12 @@ impl<F: Read + Seek> Glb<F> {
             return Err(wrong("has another number of values a Gaussian"));
         }
         let number = |of: &Value, key: &str| of[key].as_u64().unwrap_or(0);
-        let (count, each) = (number(&accessor, "count"), items * component.bytes());
-        let stride = match number(&view, "byteStride") {
+        let (count, each) = (number(accessor, "count"), items * component.bytes());
+        let stride = match number(view, "byteStride") {
             0 => each,
             stride => stride,
         };
-        let first = number(&view, "byteOffset").checked_add(number(&accessor, "byteOffset"));
+        let first = number(view, "byteOffset").checked_add(number(accessor, "byteOffset"));
         let end = count
             .checked_sub(1)
             .map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(each));
@@ -322,10 +334,16 @@ impl<F: Read + Seek> Glb<F> {
             .filter(|(first, end)| stride >= each && first.checked_add(*end).is_some_and(|end| end <= length))
             .map(|(first, _)| first)
             .ok_or_else(|| wrong("leads out of the file"))?;
-        if number(&view, "buffer") != 0 {
+        if number(view, "buffer") != 0 {
             return Err(wrong("is in another file"));
         }
-        let mut values = Vec::new();
+        let bytes = count.saturating_mul(each);
+        self.attributes_left = self.attributes_left.checked_sub(bytes).ok_or_else(|| {
+            wrong(&format!(
+                "repeats numbers: all attributes together have more than {MOST_SHARED} times the bytes of the file"
+            ))
+        })?;
+        let mut values = Vec::with_capacity((count * items) as usize);
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(start + first)).map_err(PlyError::Io)?;
         let mut done = 0;

@@ -5,12 +5,17 @@
 
 mod compressed_ply;
 mod glb;
+mod room;
 mod sog;
 mod spz;
 
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _};
 use std::path::Path;
+
+use kiln_files::open_regular;
+
+use room::Room;
 
 use super::super::ply::{Notes, read_noted, sift};
 use super::super::{PlyComments, PlyError};
@@ -34,11 +39,12 @@ pub struct ModelFile {
 /// [`PlyError::File`], naming the file and what is wrong.
 pub fn read_model_file(path: &Path) -> Result<ModelFile, PlyError> {
     let (file, start) = open(path)?;
-    let mut notes = Notes::default();
+    let bytes = file.get_ref().metadata().map_err(|e| PlyError::Io(e).of(path))?.len();
+    let (mut notes, mut room) = (Notes::default(), Room::of(bytes));
     let read = match &start[..] {
         b"glTF" => glb::read(file, &mut notes),
-        b"NGSP" => spz::read_frames(file, &mut notes),
-        [0x1f, 0x8b, ..] => spz::read_gzip(file, &mut notes),
+        b"NGSP" => spz::read_frames(file, &mut room, &mut notes),
+        [0x1f, 0x8b, ..] => spz::read_gzip(file, &mut room, &mut notes),
         b"PK\x03\x04" => sog::read(file),
         [b'{', ..] | [0xef, 0xbb, 0xbf, b'{'] => sog::read_folder(file, path),
         _ => match compressed_ply::read(file).map_err(|problem| problem.of(path))? {
@@ -110,7 +116,7 @@ pub fn check_model(path: &Path) -> Result<(), PlyError> {
 /// A file and its first four bytes.
 fn open(path: &Path) -> Result<(BufReader<File>, Vec<u8>), PlyError> {
     let open = || {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let mut start = Vec::new();
         file.by_ref().take(4).read_to_end(&mut start)?;
         file.rewind()?;

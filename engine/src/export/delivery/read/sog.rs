@@ -1,8 +1,7 @@
 //! SOG, archives and folders; the crate `kiln-sog` knows what is in them.
 
-use std::fs::File;
 use std::io::{BufRead, Read, Seek};
-use std::path::{Component, Path};
+use std::path::Path;
 
 use kiln_sog::{Archive, Error, INDEX, META, Meta, Model, read_archive_of, read_files, read_streamed};
 
@@ -10,6 +9,8 @@ use super::super::super::{PlyComments, PlyError, RenderMode};
 use super::logit;
 use crate::gaussians::Gaussians;
 
+/// Most bytes of an image.
+const MOST_IMAGE: u64 = 1 << 30;
 /// Most bytes of a description.
 const MOST_TEXT: u64 = 1 << 26;
 
@@ -41,18 +42,9 @@ pub(super) fn read_folder(mut file: impl BufRead, path: &Path) -> Result<(Gaussi
 
 /// A file beside another, or in a folder beside it.
 fn beside(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
-    let inside = Path::new(name)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    if !inside {
-        return Err(Error::Damaged(format!(
-            "it names the file {name:?}, which is not beside it"
-        )));
-    }
-    let mut bytes = Vec::new();
-    let read = File::open(path.with_file_name(name)).and_then(|mut file| file.read_to_end(&mut bytes));
-    read.map_err(|e| Error::Damaged(format!("{name}, which it names, cannot be read ({e})")))?;
-    Ok(bytes)
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let read = kiln_files::read_inside(folder, name, MOST_IMAGE);
+    read.map_err(|e| Error::Damaged(format!("{name:?}, which it names, cannot be read ({e})")))
 }
 
 fn problem(error: Error) -> PlyError {

@@ -6,6 +6,7 @@ use flate2::bufread::GzDecoder;
 
 use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
 use super::super::axes;
+use super::room::Room;
 use super::{logit, with_largest};
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
@@ -47,23 +48,34 @@ pub(super) fn check(mut file: impl BufRead) -> Result<(), PlyError> {
 }
 
 /// Reads a file that is one gzip stream, versions 2 and 3.
-pub(super) fn read_gzip(file: impl BufRead, notes: &mut Notes) -> Result<(Gaussians, PlyComments), PlyError> {
+pub(super) fn read_gzip(
+    file: impl BufRead,
+    room: &mut Room,
+    notes: &mut Notes,
+) -> Result<(Gaussians, PlyComments), PlyError> {
     let mut stream = GzDecoder::new(file);
     let header = Header::read(&mut stream, 2..=3)?;
     let sizes = header.sizes();
+    room.take(sizes.iter().sum())?;
     let mut parts: [Vec<u8>; 6] = Default::default();
     for (part, size) in parts.iter_mut().zip(sizes) {
         *part = exactly(&mut stream, size)?;
     }
     // to the end, where the checksum of all that came before stands
-    std::io::copy(&mut stream, &mut std::io::sink()).map_err(|e| damaged(&e.to_string()))?;
+    let behind = std::io::copy(&mut stream.take(room.left()), &mut std::io::sink());
+    room.take(behind.map_err(|e| damaged(&e.to_string()))?.saturating_add(1))?;
     header.note(notes);
     Ok(header.model(&parts))
 }
 
 /// Reads a file of version 4: a zstd frame for each attribute.
-pub(super) fn read_frames(mut file: impl BufRead, notes: &mut Notes) -> Result<(Gaussians, PlyComments), PlyError> {
+pub(super) fn read_frames(
+    mut file: impl BufRead,
+    room: &mut Room,
+    notes: &mut Notes,
+) -> Result<(Gaussians, PlyComments), PlyError> {
     let header = Header::read(&mut file, 4..=4)?;
+    room.take(header.sizes().iter().sum())?;
     let mut table = [0; 4];
     file.read_exact(&mut table).map_err(|e| damaged(&e.to_string()))?;
     let gap = u64::from(u32::from_le_bytes(table)).checked_sub(HEADER_BYTES);
@@ -195,13 +207,14 @@ impl Header {
         let sh_degree = u32::from(self.degree).min(KEPT_DEGREE);
         let kept = sh_coefficients(sh_degree) - 1;
         let of_one = (3 * self.file_coefficients()).max(1);
-        let rest = harmonics.chunks_exact(of_one).flat_map(|values| {
+        let mut sh_rest = Vec::with_capacity(3 * kept * self.count as usize);
+        for values in harmonics.chunks_exact(of_one) {
             let coefficients = values.as_chunks::<3>().0.iter().take(kept).enumerate();
-            coefficients.flat_map(|(coefficient, rgb)| {
+            sh_rest.extend(coefficients.flat_map(|(coefficient, rgb)| {
                 let sign = axes::sh_sign(coefficient);
                 rgb.map(|byte| sign * (f32::from(byte) - 128.0) / 128.0)
-            })
-        });
+            }));
+        }
         let model = Gaussians {
             sh_degree,
             means: means.collect(),
@@ -209,7 +222,7 @@ impl Header {
             log_scales: threes(scales, |byte| f64::from(byte) / 16.0 - 10.0),
             logit_opacities: opacities.iter().map(|steps| logit(*steps)).collect(),
             sh0: threes(colours, |byte| (f64::from(byte) / 255.0 - 0.5) / COLOUR_SCALE),
-            sh_rest: rest.collect(),
+            sh_rest,
             filter_3d: vec![0.0; self.count as usize],
         };
         let comments = PlyComments {

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use kiln_files::open_regular;
+
 use super::{CameraRecord, ImageRecord, known_model, lens, point};
 use crate::scene::SceneError;
 use crate::scene::formats::posed::text_of;
@@ -119,7 +121,7 @@ pub(super) struct RecordFile {
 
 impl RecordFile {
     pub(super) fn open(path: &Path) -> Result<Self, SceneError> {
-        let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
+        let file = open_regular(path).map_err(|e| SceneError::io(path, "open", e))?;
         let size = file.metadata().map_err(|e| SceneError::io(path, "inspect", e))?.len();
         Ok(Self {
             reader: BufReader::with_capacity(1 << 16, file),

@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
+use kiln_files::open_regular;
+
 use super::binary::{IMAGE_BYTES, NO_POINT, OBSERVATION_BYTES, RecordFile};
 use crate::scene::SceneError;
 use crate::scene::formats::posed::listed_name;
@@ -51,7 +53,7 @@ pub fn write_subsets(
 ) -> Result<(), SubsetError> {
     let cameras = folder.join("cameras.bin");
     for part in 0..subsets.count {
-        let mut from = File::open(&cameras).map_err(|e| SceneError::io(&cameras, "open", e))?;
+        let mut from = open_regular(&cameras).map_err(|e| SceneError::io(&cameras, "open", e))?;
         let mut to = create(part, "cameras.bin")?;
         io::copy(&mut from, &mut to)?;
         to.sync_all()?;

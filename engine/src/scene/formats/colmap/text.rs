@@ -8,6 +8,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use kiln_files::open_regular;
+
 use super::{CameraRecord, ImageRecord, known_model, point};
 use crate::scene::SceneError;
 use crate::scene::formats::posed::text_of;
@@ -118,7 +120,7 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> Result<Self, SceneError> {
-        let file = File::open(path).map_err(|e| SceneError::io(path, "open", e))?;
+        let file = open_regular(path).map_err(|e| SceneError::io(path, "open", e))?;
         let reader = BufReader::with_capacity(1 << 16, file);
         Ok(Self {
             reader,
