@@ -66,9 +66,33 @@ pub struct Histograms {
     pub counts: Box<[[u32; BINS]; 4]>,
 }
 
+/// What a model is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Primitive {
+    /// 3D Gaussians.
+    #[default]
+    Gaussians,
+    /// Triangles with shared vertices.
+    Triangles,
+}
+
+impl Primitive {
+    /// The word for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gaussians => "Gaussians",
+            Self::Triangles => "triangles",
+        }
+    }
+}
+
 /// The frame of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
+    /// What the model is made of.
+    pub primitive: Primitive,
     /// Iterations done before this process began: 0, or where it resumed.
     pub from: u32,
     /// Iterations of the whole run.
@@ -179,11 +203,17 @@ pub struct TrainRow {
     /// Mean of exp(-e) (1 - NCC) over patches of the two photos; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour_photometric: Option<f32>,
-    /// Gaussians in the model.
+    /// Gaussians in the model. In runs of triangles the same number as `triangles`, for readers that know no other key.
     pub gaussians: u32,
-    /// Gaussians visible in the step.
+    /// Triangles in the model; only in runs of triangles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<u32>,
+    /// Vertices that these share; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u32>,
+    /// Gaussians or triangles visible in the step.
     pub visible: u32,
-    /// Pairs of a visible Gaussian and a tile in the step.
+    /// Pairs of a visible Gaussian or triangle and a tile in the step.
     pub intersections: u32,
     /// Iterations a second over the last 100; null before the second step.
     pub its: Option<f32>,
@@ -232,8 +262,14 @@ pub struct EvalRow {
     /// What the means hide.
     #[serde(flatten)]
     pub spread: Spread,
-    /// Gaussians in the model.
+    /// Gaussians in the model. In runs of triangles the same number as `triangles`, for readers that know no other key.
     pub gaussians: u32,
+    /// Triangles in the model; only in runs of triangles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<u32>,
+    /// Vertices that these share; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u32>,
     /// Seconds of the training loop so far.
     #[serde(serialize_with = "milliseconds")]
     pub t_s: f64,
@@ -266,6 +302,8 @@ impl EvalRow {
                 poses: eval.poses,
                 spread: report.spread.clone(),
                 gaussians: eval.gaussians,
+                triangles: eval.triangles,
+                vertices: eval.vertices,
                 t_s: eval.t_s,
             })
         };

@@ -24,7 +24,7 @@ use crate::eval::lpips::Lpips;
 use crate::memory::MIB;
 use crate::plan::{CapacitySource, OpenDevice, schedule};
 use crate::record::clock::{Rate, Stopwatch};
-use crate::record::events::{Event, EventRow, RunEvent, Start, TrainRow};
+use crate::record::events::{Event, EventRow, Primitive, RunEvent, Start, TrainRow};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{MadeBy, RunFolder, Status};
 use crate::record::sinks::{Sinks, Terminal};
@@ -149,6 +149,10 @@ impl Session {
     fn announce(&mut self) -> Result<(), RunError> {
         let report = self.trainer.report();
         let start = Start {
+            primitive: match self.trainer.is_triangles() {
+                true => Primitive::Triangles,
+                false => Primitive::Gaussians,
+            },
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
@@ -320,6 +324,7 @@ impl Session {
         let StepStatus {
             iteration,
             counters,
+            vertices,
             pair,
         } = status;
         let t = self.watch.elapsed(self.now());
@@ -336,6 +341,8 @@ impl Session {
             neighbour_geometry: pair.map(|[geometry, _]| geometry),
             neighbour_photometric: pair.map(|[_, photometric]| photometric),
             gaussians: counters.gaussians,
+            triangles: vertices.map(|_| counters.gaussians),
+            vertices,
             visible: counters.visible,
             intersections: counters.intersections,
             its: its.map(|r| r as f32),

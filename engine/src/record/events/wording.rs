@@ -37,7 +37,7 @@ impl fmt::Display for Event {
                 capacity,
             } => {
                 let what = match buffer {
-                    StallBuffer::Visible => "visible Gaussians",
+                    StallBuffer::Visible => "visible records",
                     StallBuffer::Intersections => "tile intersections",
                 };
                 write!(f, "a step wanted {wanted} {what} and there is room for {capacity}")

@@ -25,7 +25,7 @@ use crate::gaussians::Gaussians;
 use crate::program::Shape;
 use crate::record::evaluated_view::EvaluatedView;
 use crate::record::events::{
-    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
+    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, Primitive, RunEvent, Start, TrainRow,
 };
 use crate::record::pictures::PictureWriter;
 use crate::record::sinks::{Sinks, Stamp};
@@ -250,6 +250,7 @@ fn make(scratch: &Scratch, root: &Path) {
         i_cap: 256,
     };
     tell(RunEvent::Start(Start {
+        primitive: Primitive::Gaussians,
         from: 0,
         iterations: 40,
         cap_bytes: 1 << 20,
@@ -268,6 +269,8 @@ fn make(scratch: &Scratch, root: &Path) {
             neighbour_geometry: None,
             neighbour_photometric: None,
             gaussians,
+            triangles: None,
+            vertices: None,
             visible: gaussians,
             intersections: gaussians,
             its: (it > 1).then_some(12.5),

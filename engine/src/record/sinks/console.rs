@@ -33,7 +33,6 @@ const LINE_END: &str = "\x1b[K\x1b[?7h";
 pub struct Terminal {
     out: Box<dyn Write + Send>,
     live: bool,
-    counted: &'static str,
 }
 
 impl Terminal {
@@ -53,17 +52,7 @@ impl Terminal {
     /// Any writer; `live` says whether lines may be redrawn in place.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, live: bool) -> Self {
-        Self {
-            out,
-            live,
-            counted: "Gaussians",
-        }
-    }
-
-    /// The same for a model of something else than Gaussians.
-    #[must_use]
-    pub fn counting(self, counted: &'static str) -> Self {
-        Self { counted, ..self }
+        Self { out, live }
     }
 }
 
@@ -71,8 +60,6 @@ impl Terminal {
 pub struct Console {
     out: Box<dyn Write + Send>,
     live: bool,
-    /// What the model is made of.
-    counted: &'static str,
     /// Time between two progress lines.
     every: Duration,
     start: Option<(Start, Duration)>,
@@ -94,7 +81,6 @@ impl Console {
         Self {
             out: terminal.out,
             live: terminal.live,
-            counted: terminal.counted,
             every: if terminal.live { REDRAW_EVERY } else { every },
             start: None,
             reserved_bytes: None,
@@ -159,7 +145,7 @@ impl Console {
             _ => String::new(),
         };
         let text = format!(
-            "evaluated {} at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {} {}",
+            "evaluated {} at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {}",
             count(row.n, &format!("{} view", row.set.name())),
             row.it,
             row.psnr_image,
@@ -171,8 +157,7 @@ impl Console {
             optional("valid", row.ssim_valid),
             optional("LPIPS", row.lpips),
             row.l1,
-            row.gaussians,
-            self.counted,
+            model(row),
         );
         self.say(&text);
     }
@@ -321,6 +306,14 @@ fn bar(done: u32, total: u32) -> String {
     format!("[{}{}]", "#".repeat(filled), "-".repeat(BAR_CELLS as usize - filled))
 }
 
+/// What the model of an evaluation is made of, counted.
+fn model(row: &EvalRow) -> String {
+    match (row.triangles, row.vertices) {
+        (Some(triangles), Some(vertices)) => format!("{triangles} triangles, {vertices} vertices"),
+        _ => format!("{} Gaussians", row.gaussians),
+    }
+}
+
 fn rate(its: f32) -> String {
     if its < 0.1 {
         format!("{its:.3}")
@@ -333,7 +326,7 @@ fn rate(its: f32) -> String {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::record::events::Capacities;
+    use crate::record::events::{Capacities, Primitive};
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
@@ -366,6 +359,7 @@ mod tests {
             i_cap: 1,
         };
         let start = Start {
+            primitive: Primitive::Gaussians,
             from: 0,
             iterations: 25_000,
             cap_bytes: 1000,
@@ -393,6 +387,8 @@ mod tests {
             neighbour_geometry: None,
             neighbour_photometric: None,
             gaussians: 7000,
+            triangles: None,
+            vertices: None,
             visible: 1,
             intersections: 1,
             its: Some(0.854_5),
@@ -530,9 +526,11 @@ mod tests {
                 worst_fog_share: Some(0.76),
             },
             gaussians: 9,
+            triangles: None,
+            vertices: None,
             t_s: 0.0,
         };
-        let event = RunEvent::Eval(eval);
+        let event = RunEvent::Eval(eval.clone());
         console.take(&event, seconds(7)).unwrap();
         assert_eq!(
             buffer.text(),
@@ -540,11 +538,14 @@ mod tests {
              evaluated 40 test views at 7000: PSNR 28.25 dB (median 29.00, worst 15.68 view?024; 28.50 per channel), \
              SSIM 0.9000, valid 0.9100, L1 0.0200, 9 Gaussians\n"
         );
-        let terminal = Terminal::new(Box::new(buffer.clone()), false).counting("triangles");
-        let mut console = Console::new(terminal, seconds(10));
-        console.take(&event, seconds(7)).unwrap();
+        let of_triangles = EvalRow {
+            triangles: Some(9),
+            vertices: Some(7),
+            ..eval
+        };
+        console.take(&RunEvent::Eval(of_triangles), seconds(7)).unwrap();
         let said = buffer.text();
-        assert!(said.ends_with(", 9 triangles\n"), "{said}");
+        assert!(said.ends_with(", 9 triangles, 7 vertices\n"), "{said}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::Receiver;
 use crate::export::ExportError;
-use crate::record::events::{Capacities, MemoryRow, MetricsRow, RunEvent};
+use crate::record::events::{Capacities, MemoryRow, MetricsRow, Primitive, RunEvent};
 
 /// Steps between two training lines.
 const EVERY: u32 = 10;
@@ -26,6 +26,7 @@ enum Line<'a> {
         cap_bytes: u64,
         #[serde(flatten)]
         capacities: Capacities,
+        model: Primitive,
     },
     Progress {
         stage: &'static str,
@@ -83,6 +84,7 @@ impl Receiver for JsonEvents {
                     iterations: start.iterations,
                     cap_bytes: start.cap_bytes,
                     capacities: start.capacities,
+                    model: start.primitive,
                 }
             }
             RunEvent::Progress(progress) => Line::Progress {
@@ -143,6 +145,8 @@ mod tests {
             neighbour_geometry: None,
             neighbour_photometric: None,
             gaussians: 7,
+            triangles: None,
+            vertices: None,
             visible: 5,
             intersections: 9,
             its: None,
@@ -160,6 +164,7 @@ mod tests {
             i_cap: 3,
         };
         let start = Start {
+            primitive: Primitive::Gaussians,
             from: 0,
             iterations: 11,
             cap_bytes: 4,
@@ -196,7 +201,7 @@ mod tests {
         assert_eq!(
             lines[..5],
             [
-                r#"{"type":"start","from":0,"iterations":11,"cap_bytes":4,"n_cap":1,"v_cap":2,"i_cap":3}"#,
+                r#"{"type":"start","from":0,"iterations":11,"cap_bytes":4,"n_cap":1,"v_cap":2,"i_cap":3,"model":"gaussians"}"#,
                 &row(10),
                 &row(11),
                 r#"{"type":"event","it":10,"kind":"filter","detail":{"views":3}}"#,

@@ -56,6 +56,8 @@ impl Session {
         let gaussians = self.trainer.gaussians();
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        file.vertices = self.trainer.vertices();
+        file.triangles = file.vertices.map(|_| gaussians);
         let is_last = iteration >= self.profile.schedule.iterations;
         file.poses = self.profile.train.refine_poses.map(|poses| match poses.test_steps {
             0 => PoseSource::Refined,

@@ -162,6 +162,7 @@ impl Trainer {
             status: StepStatus {
                 iteration,
                 counters,
+                vertices: self.vertices(),
                 pair: self.pair_means(slot, flight)?,
             },
             done,

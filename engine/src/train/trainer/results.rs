@@ -191,7 +191,7 @@ impl Trainer {
         let state = CheckpointState {
             iteration: self.iteration,
             gaussians: counters.gaussians,
-            vertices: self.model.triangles().map(|run| run.vertices),
+            vertices: self.vertices(),
             sh_degree: self.report.capacities.sh_degree,
             steps: self.steps,
             sampler: sampler.clone(),

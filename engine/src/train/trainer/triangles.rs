@@ -29,6 +29,12 @@ impl Trainer {
         self.model.triangles().is_some()
     }
 
+    /// Vertices of the model as far as the host knows; none of Gaussians.
+    #[must_use]
+    pub fn vertices(&self) -> Option<u32> {
+        self.model.triangles().map(|run| run.vertices)
+    }
+
     /// Begins with `model`.
     ///
     /// # Errors
