@@ -20,7 +20,7 @@ use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::{StageRow, Up};
 use crate::plan::{FirstModel, Pinned, open_device, plan_first, with_remedies};
-use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
+use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent, Stage};
 use crate::record::run_folder::{Existing, MadeBy, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::record::words::count;
@@ -197,6 +197,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         open,
         scene: path,
         loaded: Some((scene, opened)),
+        stage: if chain.is_some() { Stage::Coarse } else { Stage::Train },
         chosen: adapted,
         made_by,
         resume: resume.map(|r| match r {

@@ -93,6 +93,8 @@ impl Primitive {
 pub struct Start {
     /// What the model is made of.
     pub primitive: Primitive,
+    /// What its steps are called.
+    pub stage: Stage,
     /// Iterations done before this process began: 0, or where it resumed.
     pub from: u32,
     /// Iterations of the whole run.
@@ -131,6 +133,10 @@ pub enum Stage {
     Load,
     /// Steps.
     Train,
+    /// Steps of the free Gaussians that a mesh is made of.
+    Coarse,
+    /// Steps of Gaussians bound to that mesh.
+    Refine,
     /// Rendering and measuring views.
     Eval,
     /// Writing models.
@@ -144,6 +150,8 @@ impl Stage {
         match self {
             Self::Load => "load",
             Self::Train => "train",
+            Self::Coarse => "coarse",
+            Self::Refine => "refine",
             Self::Eval => "eval",
             Self::Save => "save",
         }

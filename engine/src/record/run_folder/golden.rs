@@ -25,7 +25,8 @@ use crate::gaussians::Gaussians;
 use crate::program::Shape;
 use crate::record::evaluated_view::EvaluatedView;
 use crate::record::events::{
-    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, Primitive, RunEvent, Start, TrainRow,
+    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, Primitive, RunEvent, Stage, Start,
+    TrainRow,
 };
 use crate::record::pictures::PictureWriter;
 use crate::record::sinks::{Sinks, Stamp};
@@ -251,6 +252,7 @@ fn make(scratch: &Scratch, root: &Path) {
     };
     tell(RunEvent::Start(Start {
         primitive: Primitive::Gaussians,
+        stage: Stage::Train,
         from: 0,
         iterations: 40,
         cap_bytes: 1 << 20,

@@ -93,10 +93,11 @@ impl Console {
 
     fn train(&mut self, row: &TrainRow, now: Duration) {
         let last = self.start.is_some_and(|(start, _)| row.it == start.iterations);
-        if last || self.is_due(Stage::Train, now) {
+        let stage = self.start.map_or(Stage::Train, |(start, _)| start.stage);
+        if last || self.is_due(stage, now) {
             self.host.refresh(now);
-            let line = self.train_line(row, now);
-            self.show(Stage::Train, line, now);
+            let line = self.train_line(stage, row, now);
+            self.show(stage, line, now);
         }
     }
 
@@ -114,9 +115,15 @@ impl Console {
         }
     }
 
-    fn train_line(&self, row: &TrainRow, now: Duration) -> String {
+    fn train_line(&self, stage: Stage, row: &TrainRow, now: Duration) -> String {
         let total = self.start.map_or(row.it, |(start, _)| start.iterations);
-        let mut line = format!("train {} {}/{total} L:{:.3}", bar(row.it, total), row.it, row.loss);
+        let mut line = format!(
+            "{} {} {}/{total} L:{:.3}",
+            stage.name(),
+            bar(row.it, total),
+            row.it,
+            row.loss
+        );
         let cap = self.start.map(|(start, _)| start.cap_bytes);
         if let (Some(reserved), Some(cap @ 1..)) = (self.reserved_bytes, cap) {
             line += &format!(" V:{:.0}%", 100.0 * reserved as f64 / cap as f64);
@@ -360,6 +367,7 @@ mod tests {
         };
         let start = Start {
             primitive: Primitive::Gaussians,
+            stage: Stage::Train,
             from: 0,
             iterations: 25_000,
             cap_bytes: 1000,
@@ -408,6 +416,17 @@ mod tests {
             buffer.text(),
             "train [--------------------] 491/25000 L:0.214 V:100% R:34% C:14% 0.9it/s 0:09:31 ETA 7:58:02\n"
         );
+    }
+
+    #[test]
+    fn steps_of_a_stage_have_its_name() {
+        for (stage, word) in [(Stage::Coarse, "coarse [--"), (Stage::Refine, "refine [--")] {
+            let (mut console, buffer) = console(false);
+            let (start, at) = console.start.unwrap();
+            console.start = Some((Start { stage, ..start }, at));
+            console.take(&RunEvent::Train(row(491)), seconds(571)).unwrap();
+            assert!(buffer.text().starts_with(word));
+        }
     }
 
     #[test]

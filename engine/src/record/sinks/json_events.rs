@@ -27,6 +27,7 @@ enum Line<'a> {
         #[serde(flatten)]
         capacities: Capacities,
         model: Primitive,
+        stage: &'static str,
     },
     Progress {
         stage: &'static str,
@@ -85,6 +86,7 @@ impl Receiver for JsonEvents {
                     cap_bytes: start.cap_bytes,
                     capacities: start.capacities,
                     model: start.primitive,
+                    stage: start.stage.name(),
                 }
             }
             RunEvent::Progress(progress) => Line::Progress {
@@ -165,6 +167,7 @@ mod tests {
         };
         let start = Start {
             primitive: Primitive::Gaussians,
+            stage: Stage::Train,
             from: 0,
             iterations: 11,
             cap_bytes: 4,
@@ -201,7 +204,7 @@ mod tests {
         assert_eq!(
             lines[..5],
             [
-                r#"{"type":"start","from":0,"iterations":11,"cap_bytes":4,"n_cap":1,"v_cap":2,"i_cap":3,"model":"gaussians"}"#,
+                r#"{"type":"start","from":0,"iterations":11,"cap_bytes":4,"n_cap":1,"v_cap":2,"i_cap":3,"model":"gaussians","stage":"train"}"#,
                 &row(10),
                 &row(11),
                 r#"{"type":"event","it":10,"kind":"filter","detail":{"views":3}}"#,

@@ -85,7 +85,7 @@ impl Receiver for MetricsJsonl {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::record::events::{Capacities, EventRow, Primitive, Start, TrainRow};
+    use crate::record::events::{Capacities, EventRow, Primitive, Stage, Start, TrainRow};
     use crate::scene::scratch::Scratch;
 
     fn train(it: u32) -> RunEvent {
@@ -116,6 +116,7 @@ mod tests {
         };
         RunEvent::Start(Start {
             primitive: Primitive::Gaussians,
+            stage: Stage::Train,
             from,
             iterations,
             cap_bytes: 1,

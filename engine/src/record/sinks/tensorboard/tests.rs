@@ -7,7 +7,7 @@ use super::*;
 use crate::config::LpipsRange;
 use crate::eval::{NamedView, Spread};
 use crate::kernels::histogram::BINS;
-use crate::record::events::{Capacities, EventRow, Start};
+use crate::record::events::{Capacities, EventRow, Stage, Start};
 use crate::scene::scratch::Scratch;
 use crate::scene::{Photo, Split};
 use crate::vk::GpuSample;
@@ -50,6 +50,7 @@ impl Rig {
         };
         let start = Start {
             primitive,
+            stage: Stage::Train,
             from,
             iterations: 1005,
             cap_bytes: 1,
