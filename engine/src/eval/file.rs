@@ -74,6 +74,10 @@ pub struct EvalFile {
     /// Vertices that these share; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vertices: Option<u32>,
+    /// Mean opacity of the model, 0 to 1: of Gaussians as their file has it, of triangles over their vertices; absent in files of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_opacity: Option<f64>,
     /// Seconds of the training loop so far.
     #[serde(serialize_with = "milliseconds")]
     pub t_s: f64,
@@ -98,6 +102,7 @@ impl EvalFile {
             gaussians,
             triangles: None,
             vertices: None,
+            mean_opacity: None,
             t_s,
             lpips_range,
             poses: None,

@@ -278,6 +278,10 @@ pub struct EvalRow {
     /// Vertices that these share; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vertices: Option<u32>,
+    /// Mean opacity of the model, 0 to 1: of Gaussians as their file has it, of triangles over their vertices; absent in rows of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_opacity: Option<f64>,
     /// Seconds of the training loop so far.
     #[serde(serialize_with = "milliseconds")]
     pub t_s: f64,
@@ -312,6 +316,7 @@ impl EvalRow {
                 gaussians: eval.gaussians,
                 triangles: eval.triangles,
                 vertices: eval.vertices,
+                mean_opacity: eval.mean_opacity,
                 t_s: eval.t_s,
             })
         };

@@ -256,6 +256,20 @@ pub fn change_weights(
     Ok(())
 }
 
+/// Weights of all vertices, in order.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_weights(gpu: &mut Gpu, t: &StepTensors, n_vertices: u32) -> Result<Vec<f32>, MemoryError> {
+    let mut all = Vec::new();
+    for chunk in own(t)?.chunks.iter().filter(|chunk| chunk.first < n_vertices) {
+        let view = plane_of(chunk, &chunk.geometry, PLANE_WEIGHT);
+        let weights: Vec<f32> = gpu.read(&view, (n_vertices - chunk.first).min(chunk.stride) as usize)?;
+        all.extend(weights);
+    }
+    Ok(all)
+}
+
 /// Forgets how important triangles were.
 ///
 /// # Errors

@@ -103,6 +103,7 @@ fn evaluation_rows() {
         gaussians: 4,
         triangles: None,
         vertices: None,
+        mean_opacity: None,
         t_s: 1.0,
     };
     assert_eq!(

@@ -20,7 +20,7 @@ use self::checker::problem;
 use super::*;
 use crate::config::{Inputs, LpipsRange, resolve};
 use crate::eval::{ViewRow, view_metrics};
-use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
+use crate::export::{MeanOpacity, PlyComments, PlyFlavor, RenderMode, write_ply};
 use crate::gaussians::Gaussians;
 use crate::program::Shape;
 use crate::record::evaluated_view::EvaluatedView;
@@ -307,6 +307,9 @@ fn make(scratch: &Scratch, root: &Path) {
             let counts = Box::new(histogram(&Gaussian::from_model(&model(gaussians as usize))));
             tell(RunEvent::Histograms(Histograms { it, counts }));
             let mut eval = EvalFile::new(it, gaussians, f64::from(it) * 0.08, LpipsRange::ZeroOne);
+            let mut opacity = MeanOpacity::default();
+            opacity.add_part(&model(gaussians as usize), 0..gaussians as usize);
+            eval.mean_opacity = opacity.mean();
             for (set, views) in [(Split::Test, &scene.test), (Split::Train, &scene.train)] {
                 let error = if set == Split::Test { 4.0 } else { 3.0 } / it as f32;
                 let mut rows = Vec::new();

@@ -152,7 +152,7 @@ impl Console {
             _ => String::new(),
         };
         let text = format!(
-            "evaluated {} at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {}",
+            "evaluated {} at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {}{}",
             count(row.n, &format!("{} view", row.set.name())),
             row.it,
             row.psnr_image,
@@ -165,6 +165,7 @@ impl Console {
             optional("LPIPS", row.lpips),
             row.l1,
             model(row),
+            optional("mean opacity", row.mean_opacity),
         );
         self.say(&text);
     }
@@ -547,6 +548,7 @@ mod tests {
             gaussians: 9,
             triangles: None,
             vertices: None,
+            mean_opacity: None,
             t_s: 0.0,
         };
         let event = RunEvent::Eval(eval.clone());
@@ -560,11 +562,15 @@ mod tests {
         let of_triangles = EvalRow {
             triangles: Some(9),
             vertices: Some(7),
+            mean_opacity: Some(0.43),
             ..eval
         };
         console.take(&RunEvent::Eval(of_triangles), seconds(7)).unwrap();
         let said = buffer.text();
-        assert!(said.ends_with(", 9 triangles, 7 vertices\n"), "{said}");
+        assert!(
+            said.ends_with(", 9 triangles, 7 vertices, mean opacity 0.4300\n"),
+            "{said}"
+        );
     }
 
     #[test]

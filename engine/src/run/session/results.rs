@@ -57,6 +57,7 @@ impl Session {
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
         file.vertices = self.trainer.vertices();
+        file.mean_opacity = self.trainer.mean_opacity()?;
         file.triangles = file.vertices.map(|_| gaussians);
         let is_last = iteration >= self.profile.schedule.iterations;
         file.poses = self.profile.train.refine_poses.map(|poses| match poses.test_steps {

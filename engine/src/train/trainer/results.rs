@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Target, Trainer};
+use crate::export::MeanOpacity;
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::StepUniforms;
 use crate::plan::{Job, Look, ViewSums, schedule};
@@ -97,6 +98,29 @@ impl Trainer {
     pub fn sample(&mut self, most: u32) -> Result<(Gaussians, u32), TrainError> {
         self.finish()?;
         Ok(step::read_sample(&mut self.gpu, &self.tensors, most)?)
+    }
+
+    /// Mean opacity of the model, 0 to 1: of Gaussians with the 3D filter folded in, as their file has it; of triangles over their
+    /// vertices. `None` of an empty model.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn mean_opacity(&mut self) -> Result<Option<f64>, TrainError> {
+        self.finish()?;
+        if let Some(run) = self.model.triangles() {
+            let (vertices, floor) = (run.vertices, run.floor);
+            let weights = step::read_weights(&mut self.gpu, &self.tensors, vertices)?;
+            let sum: f64 = weights
+                .iter()
+                .map(|weight| kiln_triangles::opacity::of(*weight, floor))
+                .sum();
+            return Ok((!weights.is_empty()).then(|| sum / weights.len() as f64));
+        }
+        let mut mean = MeanOpacity::default();
+        step::read_opacities(&mut self.gpu, &self.tensors, &mut |scales, logit, filter| {
+            mean.add(scales, logit, filter);
+        })?;
+        Ok(mean.mean())
     }
 
     /// Histograms that have arrived since the last call. They come some steps late, like status words, so that nothing

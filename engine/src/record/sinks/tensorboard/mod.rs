@@ -61,6 +61,8 @@ pub struct Tensorboard {
     flushed_at: u32,
     /// Iteration and training seconds of the last record.
     timed: Option<(u32, f64)>,
+    /// Iteration of the last evaluation whose model was described.
+    described: Option<u32>,
     /// Numbers of the last two views handed over.
     views: [u64; 2],
     /// Views whose photograph is in the file.
@@ -117,6 +119,7 @@ impl Tensorboard {
             last: None,
             flushed_at: 0,
             timed: None,
+            described: None,
             views: [0; 2],
             photographed: BTreeSet::new(),
         })
@@ -222,6 +225,10 @@ impl Tensorboard {
         ];
         let tags = figures.map(|(name, value)| (format!("{}/loss_viewpoint_{name}", row.set.name()), value));
         self.scalars(row.it, now, tags.iter().map(|(tag, value)| (tag.as_str(), *value)))?;
+        // Both sets are of one model.
+        if self.described.replace(row.it) != Some(row.it) {
+            self.scalars(row.it, now, [("scene/mean_opacity", row.mean_opacity)])?;
+        }
         self.flush_later(row.it)
     }
 

@@ -256,6 +256,7 @@ fn evaluations_histograms_and_images() {
             gaussians: 4,
             triangles: None,
             vertices: None,
+            mean_opacity: None,
             t_s: 1.0,
         }));
     }
