@@ -434,9 +434,9 @@ pub enum Event {
     },
     /// `live.ply` was renewed: a light snapshot of the model for who looks on.
     Live {
-        /// Gaussians in it.
+        /// Gaussians in it; triangles in a run of these.
         kept: u32,
-        /// Gaussians in the model.
+        /// Gaussians in the model; triangles in a run of these.
         gaussians: u32,
     },
     /// Files were written.

@@ -6,7 +6,7 @@ mod recovery;
 mod results;
 
 pub use recovery::run;
-pub(super) use results::comments;
+pub(super) use results::{comments, triangle_comments};
 
 use std::collections::VecDeque;
 use std::io::Write;

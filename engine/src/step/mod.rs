@@ -60,5 +60,7 @@ pub use resident::{Place, ResidentImages};
 pub use rings::Rings;
 pub use surface::surface;
 pub use tensors::{FilterTensors, StepExtras, StepTensors};
-pub use triangle_io::{change_weights, clear_importance, list_adjacency, read_state, read_weights, write_state};
+pub use triangle_io::{
+    change_weights, clear_importance, list_adjacency, read_state, read_triangle_sample, read_weights, write_state,
+};
 pub use triangle_tensors::{TriangleSizes, TriangleTensors};

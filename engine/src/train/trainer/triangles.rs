@@ -54,6 +54,24 @@ impl Trainer {
         Ok(self.triangle_state()?.model)
     }
 
+    /// At most `most` triangles of the model, and how many it has; see [`step::read_triangle_sample`].
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] when the plan is for no model of triangles.
+    pub fn sample_triangles(&mut self, most: u32) -> Result<(TriangleModel, u32), TrainError> {
+        self.finish()?;
+        let run = self.run()?;
+        let numbers = [run.floor, run.settings.sigma_at(self.iteration)];
+        let vertices = run.vertices;
+        Ok(step::read_triangle_sample(
+            &mut self.gpu,
+            &self.tensors,
+            vertices,
+            numbers,
+            most,
+        )?)
+    }
+
     fn run(&self) -> Result<&TriangleRun, TrainError> {
         self.model.triangles().ok_or_else(no_triangles)
     }
