@@ -9,12 +9,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::ServeError;
 use super::root::{EXPORT_RECORD, RUN_JSON, Root, Run};
 use super::segments::is_plain;
-use super::{assets, projects};
+use super::{assets, projects, published};
 use crate::export::{ExportError, refuse_link, write_atomic, write_json};
 
 /// What an export wrote.
@@ -147,22 +146,11 @@ fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Vec<(String, 
     files
 }
 
-/// The index of a run without what names places on this machine: its command, and the folder of its scene.
+/// The index of a run as others may see it.
 fn published(place: PathBuf) -> Source {
     let text = fs::read_to_string(&place).unwrap_or_default();
-    // What is no index goes as it is.
-    let Ok(mut index) = serde_json::from_str::<Value>(&text) else {
-        return Source::Copy(place);
-    };
-    let made_by = index.get_mut("made_by").and_then(Value::as_object_mut);
-    let command = made_by.and_then(|made| made.remove("command"));
-    let scene = index.get_mut("scene").and_then(Value::as_object_mut);
-    let named = scene.and_then(|scene| {
-        let name = scene.get("name")?.clone();
-        scene.insert("path".to_owned(), name)
-    });
-    match command.or(named) {
-        Some(_) => Source::Bytes(format!("{index:#}\n").into_bytes()),
+    match published::index(&text) {
+        Some(text) => Source::Bytes(text.into_bytes()),
         None => Source::Copy(place),
     }
 }
@@ -200,6 +188,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::scratch::Scratch;
+    use serde_json::Value;
 
     #[test]
     fn folders_with_other_things_are_refused() {

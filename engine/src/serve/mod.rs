@@ -20,6 +20,7 @@ mod merged;
 mod models;
 mod open;
 mod projects;
+mod published;
 mod range;
 mod respond;
 mod root;

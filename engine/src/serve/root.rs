@@ -28,7 +28,7 @@ const RUNS: usize = 1000;
 /// Entries of folders looked at for one index, so that a folder with a million files costs a moment and no more.
 const ENTRIES: usize = 20_000;
 /// Bytes of a `run.json` that are read for its date.
-const RUN_JSON_BYTES: u64 = 4 << 20;
+pub(super) const RUN_JSON_BYTES: u64 = 4 << 20;
 
 /// The record that [`super::export()`] leaves; a folder with it is a copy, and its runs are listed where they came from.
 pub(super) const EXPORT_RECORD: &str = "kiln-export.json";
