@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kiln::cli::{Exit, Failure as _};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln_tests::runs::{self, QUICK, Scratch, json, profile, rows};
+use kiln_tests::runs::{self, QUICK, Scratch, json, kiln, profile, rows};
 use kiln_tests::tfevents::{self, Event, Value, What, of_tag};
 
 fn never() -> Interrupt {
@@ -81,6 +81,13 @@ fn tensorboard_sees_the_run() {
         scalars(&events, "test/loss_viewpoint_psnr_image"),
         of("eval", "psnr_image")
     );
+    assert_eq!(scalars(&events, "scene/mean_opacity"), of("eval", "mean_opacity"));
+    let model = root.join("point_cloud/iteration_110/point_cloud.ply");
+    let saved = kiln().args(["inspect", "--json"]).arg(model).output().unwrap().stdout;
+    let saved: serde_json::Value = serde_json::from_slice(&saved).unwrap();
+    let (_, measured) = *of("eval", "mean_opacity").last().unwrap();
+    let of_file = saved["opacity"]["mean"].as_f64().unwrap() as f32;
+    assert!((measured - of_file).abs() < 1e-5, "{measured} and {of_file}");
     assert!(scalars(&events, "iter_time").iter().all(|(_, ms)| *ms > 0.0));
 
     let memory = rows(&root.join("memory.jsonl"));

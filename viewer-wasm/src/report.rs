@@ -1,6 +1,6 @@
 //! Tables of the metrics tab: figures of the runs, what differs between them, what went wrong.
 
-use crate::chart::board::{Source, cap_bytes};
+use crate::chart::board::{Source, cap_bytes, model_word};
 use crate::html::{bytes, count, duration, escape};
 use crate::order::rising;
 use crate::run::config::{Difference, Leaves, differences};
@@ -16,7 +16,7 @@ pub(crate) fn figures(runs: &[Source<'_>]) -> String {
         ("Iterations", Box::new(|run| count(run.metrics.last_it))),
         ("Training time", Box::new(|run| duration(run.metrics.seconds))),
         (
-            "Gaussians",
+            model_word(runs),
             Box::new(|run| last(run.metrics.train("gaussians")).map_or("-".to_owned(), count)),
         ),
         (
@@ -54,7 +54,7 @@ pub(crate) fn figures(runs: &[Source<'_>]) -> String {
     table(&head(runs), &body.collect::<String>())
 }
 
-/// The runs that are ahead in a row of qualities, where others are not.
+/// The runs that are ahead in a row of qualities, where others are not. Figures of photos of other sizes are not compared.
 fn leaders(runs: &[Source<'_>], row: &str) -> Vec<usize> {
     let (key, sign) = match row {
         "Test PSNR, dB" => ("psnr_image", 1.0),
@@ -62,6 +62,15 @@ fn leaders(runs: &[Source<'_>], row: &str) -> Vec<usize> {
         "Test LPIPS" => ("lpips", -1.0),
         _ => return Vec::new(),
     };
+    let size = |run: &Source<'_>| {
+        let size = run.config.iter().find(|(path, _)| path == "dataset.resolution");
+        size.map_or(String::new(), |(_, value)| value.clone())
+    };
+    let mut sizes = runs.iter().map(size);
+    let first = sizes.next();
+    if sizes.any(|other| Some(other) != first) {
+        return Vec::new();
+    }
     let value = |run: &Source<'_>| run.metrics.eval(key, true).last().map(|point| sign * point.1);
     let values: Vec<Option<f64>> = runs.iter().map(value).collect();
     let known = || values.iter().flatten().copied();
@@ -199,6 +208,18 @@ mod tests {
         let best: Vec<&str> = text.split("class=\"best\">").skip(1).collect();
         assert!(best.len() == 2 && best[0].starts_with("31.50"), "{text}");
         assert!(best[1].contains("</td><td>0.2500</td>"), "{text}");
+        let smaller = vec![("dataset.resolution".to_owned(), "4".to_owned())];
+        let text = figures(&[
+            of(&metrics),
+            Source {
+                config: &smaller,
+                ..of(&ahead)
+            },
+        ]);
+        assert!(
+            text.contains("31.50") && !text.contains("best"),
+            "of other photos: {text}"
+        );
         let text = comparison(&runs, &[&config, &other]);
         assert!(
             text.contains("<th scope=\"row\">memory.cap_gib</th><td>1.0</td><td>&lt;2&gt;</td>"),

@@ -57,6 +57,9 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
         file.lpips_range,
         out,
     )?;
+    if let Some(mean) = file.mean_opacity {
+        writeln!(out, "mean opacity {mean:.4}")?;
+    }
     file.set(Split::Test).map_or(Ok(()), |test| print_worst(test, out))
 }
 

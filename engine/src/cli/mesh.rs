@@ -1,5 +1,6 @@
 //! `kiln mesh`: a triangle mesh of a model.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::time::Instant;
 
 use super::exit::unprinted;
 use super::request::{Mesh, Model};
+use super::shell::word;
 use super::stored::{boxed, check_keys, is_project, load, located, open, scene};
 use super::{Exit, Failure, Settings, UsageError};
 use crate::config::{Inputs, MeshMethod};
@@ -15,6 +17,7 @@ use crate::mesh::{
     Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, Up, export_triangles, is_triangles,
     read_triangles,
 };
+use crate::record::run_folder::{RunFolder, RunRecord, record_path};
 use crate::run::interrupt::Interrupt;
 use crate::run::{Location, RunError, Stored};
 
@@ -27,16 +30,56 @@ const FORMATS: &str = "mesh.formats";
 /// Anything that keeps the mesh from being made; the caller prints it.
 pub fn run(request: Mesh, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
-    make(request, out, &mut |_| {}, &interrupt)
+    let (target, quiet) = (request.model.target.clone(), request.model.quiet);
+    let (exit, files) = make(request, out, &mut |_| {}, &interrupt)?;
+    if let Some(shown) = shown(&target, &files).filter(|_| !quiet) {
+        // Losing a line of information is no reason to stop.
+        let _ = writeln!(io::stderr(), "`kiln view {}` shows it", word(&shown));
+    }
+    Ok(exit)
 }
 
-/// The same in a process that listens to signals already; `stage` is told of each part that is done.
+/// What `kiln view` opens to show a mesh of `target`: the run that lists it, or a file of it.
+fn shown(target: &Path, files: &[PathBuf]) -> Option<PathBuf> {
+    if record_path(target).is_file() && files.iter().any(|file| file.starts_with(target)) {
+        return Some(target.to_owned());
+    }
+    let opened = |file: &&PathBuf| {
+        let ending = file.extension().and_then(OsStr::to_str);
+        ending.is_some_and(|ending| matches!(ending, "ply" | "glb"))
+    };
+    files.iter().find(opened).cloned()
+}
+
+/// Lists files in the index of the run that they lie in, so that the page shows them.
+fn list(target: &Path, files: &[PathBuf]) {
+    let names: Vec<String> = files
+        .iter()
+        .filter_map(|file| file.strip_prefix(target).ok())
+        .map(|file| {
+            let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
+            parts.join("/")
+        })
+        .collect();
+    if names.is_empty() || !record_path(target).is_file() {
+        return;
+    }
+    let listed = RunRecord::read(&record_path(target))
+        .and_then(|record| RunFolder::reopen(target, &record.scene))
+        .and_then(|mut folder| folder.list(names.iter().map(String::as_str)));
+    if let Err(error) = listed {
+        // The mesh is there all the same.
+        let _ = writeln!(io::stderr(), "warning: the page will not list the mesh: {error}");
+    }
+}
+
+/// The same in a process that listens to signals already, with the files; `stage` is told of each part that is done.
 pub(super) fn make(
     request: Mesh,
     out: &mut dyn Write,
     stage: &mut dyn FnMut(&StageRow),
     interrupt: &Interrupt,
-) -> Result<Exit, Box<dyn Failure>> {
+) -> Result<(Exit, Vec<PathBuf>), Box<dyn Failure>> {
     let Mesh {
         model,
         output,
@@ -70,12 +113,18 @@ pub(super) fn make(
     match made_of(stored, target, telling, out, interrupt)? {
         None => {
             let _ = writeln!(io::stderr(), "{}", MeshError::Stopped);
-            return Ok(interrupt.signal().map_or(Exit::Interrupted, Exit::from));
+            return Ok((interrupt.signal().map_or(Exit::Interrupted, Exit::from), Vec::new()));
         }
-        Some((outlook, None)) => print_outlook(&outlook, out).map_err(|error| boxed(unprinted(error)))?,
-        Some((_, Some(made))) => tell_made(&made, (json, model.quiet), out)?,
+        Some((outlook, None)) => {
+            print_outlook(&outlook, out).map_err(|error| boxed(unprinted(error)))?;
+            Ok((Exit::Ok, Vec::new()))
+        }
+        Some((_, Some(made))) => {
+            list(&model.target, &made.files);
+            tell_made(&made, (json, model.quiet), out)?;
+            Ok((Exit::Ok, made.files))
+        }
     }
-    Ok(Exit::Ok)
 }
 
 /// Who is told of a mesh in the making.
@@ -186,7 +235,7 @@ fn convert(
     (folder, up): (&Path, Up),
     (dry_run, json): (bool, bool),
     out: &mut dyn Write,
-) -> Result<Exit, Box<dyn Failure>> {
+) -> Result<(Exit, Vec<PathBuf>), Box<dyn Failure>> {
     let inputs = Inputs {
         file: config.clone(),
         ..model.settings.inputs.clone()
@@ -220,7 +269,11 @@ fn convert(
         files.iter().try_for_each(|path| writeln!(out, "{}", path.display()))
     };
     written.map_err(|error| boxed(unprinted(error)))?;
-    Ok(Exit::Ok)
+    if dry_run {
+        return Ok((Exit::Ok, Vec::new()));
+    }
+    list(&model.target, &files);
+    Ok((Exit::Ok, files))
 }
 
 /// The folder for what is made of a model: in the run, or beside the file.

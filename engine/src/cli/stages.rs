@@ -20,6 +20,7 @@ use crate::memory::MIB;
 use crate::mesh::{StageRow, Up};
 use crate::plan::{Faults, open_device};
 use crate::plugins::Init;
+use crate::record::events::Stage;
 use crate::record::run_folder::{
     BOUND_MESH, BOUND_PLY, COARSE_PLY, Existing, MadeBy, NewRun, PlyKind, REFINED, RunFolder, RunRecord, RunScene,
     StageRecord, Status, config_path, record_path,
@@ -273,6 +274,7 @@ impl Chain {
                 resume: goes_on.then_some(ResumeFrom::Latest),
                 // Of another mesh, or of none that was noted.
                 overwrite: !goes_on,
+                stage: Stage::Refine,
                 made_by: self.made_by.clone(),
                 terminal: (!self.quiet).then(Terminal::stderr),
                 json: self.json.then(|| Box::new(io::stdout()) as _),

@@ -1,7 +1,7 @@
 //! `kiln train`: from a request to a finished run and its exit code.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::block::BlockTask;
@@ -20,8 +20,8 @@ use crate::export::ExportError;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::{StageRow, Up};
 use crate::plan::{FirstModel, Pinned, open_device, plan_first, with_remedies};
-use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{Existing, MadeBy, REFINED, RunRecord, RunScene, Which, place, record_path};
+use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent, Stage};
+use crate::record::run_folder::{Existing, MadeBy, PlyKind, REFINED, RunRecord, RunScene, Which, place, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _, Terminal};
 use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
@@ -201,6 +201,7 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         open,
         scene: path,
         loaded: Some((scene, opened)),
+        stage: if chain.is_some() { Stage::Coarse } else { Stage::Train },
         chosen: adapted,
         made_by,
         resume: resume.map(|r| match r {
@@ -229,11 +230,18 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
         // A reader that has left misses nothing but this line, and the exit code says the same.
         let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
     }
+    let makes_more = mesh && end.signal.is_none();
     if !quiet {
-        let _ = writeln!(err, "{}", summary(&end, block.as_ref().map(BlockTask::folder)));
+        let made = made(&end.folder);
+        let summary = match makes_more {
+            true => outcome(&end),
+            false => summary(&end, block.as_ref().map(BlockTask::folder), &made),
+        };
+        let _ = writeln!(err, "{summary}");
     }
     Ok(match end.signal {
         None if mesh => {
+            let folder = end.folder.clone();
             let model = Model {
                 target: end.folder,
                 iteration: None,
@@ -251,11 +259,14 @@ pub fn run(request: Train) -> Result<Exit, Box<dyn Failure>> {
             };
             let mut events = MeshEvents::of(&request.model.target, end.iterations).map_err(boxed)?;
             let mut stage = |row: &StageRow| events.push(row);
-            let exit = match json {
+            let (exit, _) = match json {
                 true => make_mesh(request, &mut std::io::stdout(), &mut stage, &interrupt)?,
                 false => make_mesh(request, &mut std::io::sink(), &mut stage, &interrupt)?,
             };
             events.end().map_err(boxed)?;
+            if !quiet && exit == Exit::Ok {
+                let _ = writeln!(err, "{}", look_at(&folder, &made(&folder)));
+            }
             exit
         }
         None => Exit::Ok,
@@ -283,7 +294,7 @@ fn finished(
         let _ = writeln!(std::io::stdout(), "{}", last_line(&end));
     }
     if !chain.quiet && end.signal.is_none() {
-        let _ = writeln!(std::io::stderr(), "{}", summary(&end, None));
+        let _ = writeln!(std::io::stderr(), "{}", summary(&end, None, &made(&chain.root)));
     }
     Ok(exit)
 }
@@ -356,23 +367,62 @@ fn last_line(end: &RunEnd) -> serde_json::Value {
 }
 
 /// How a run ended; one of a block that is not over goes on by the block's name.
-fn summary(end: &RunEnd, block: Option<&Path>) -> String {
+fn summary(end: &RunEnd, block: Option<&Path>, made: &[(&str, PathBuf)]) -> String {
     let (folder, iterations) = (word(&end.folder), count(end.iterations, "iteration"));
-    match (end.signal, end.test_psnr) {
-        (Some(_), _) => {
-            let again = match block {
-                Some(block) => word(block),
-                None => format!("--resume -o {folder}"),
-            };
-            format!(
-                "interrupted after {iterations}; `kiln train {again}` goes on from there, `kiln view {folder}` shows the model as it is"
-            )
-        }
-        (None, Some(psnr)) => {
-            format!("done: {iterations}, test PSNR {psnr:.2} dB, {folder}; `kiln view {folder}` shows it")
-        }
-        (None, None) => format!("done: {iterations}, {folder}; `kiln view {folder}` shows it"),
+    if end.signal.is_some() {
+        let again = match block {
+            Some(block) => word(block),
+            None => format!("--resume -o {folder}"),
+        };
+        return format!(
+            "interrupted after {iterations}; `kiln train {again}` goes on from there, `kiln view {folder}` shows the model as it is"
+        );
     }
+    match made {
+        [] => format!("{}; `kiln view {folder}` shows it", outcome(end)),
+        made => format!("{}\n{}", outcome(end), look_at(&end.folder, made)),
+    }
+}
+
+/// How a run ended that was not interrupted.
+fn outcome(end: &RunEnd) -> String {
+    let psnr = end
+        .test_psnr
+        .map_or_else(String::new, |psnr| format!(", test PSNR {psnr:.2} dB"));
+    format!(
+        "done: {}{psnr}, {}",
+        count(end.iterations, "iteration"),
+        word(&end.folder)
+    )
+}
+
+/// What a run made beside a model of Gaussians, a line each, and how to look at it.
+fn look_at(root: &Path, made: &[(&str, PathBuf)]) -> String {
+    let mut text = String::new();
+    for (what, path) in made {
+        text += &format!("{what:<14} {}\n", word(path));
+    }
+    let them = if made.len() == 1 { "it" } else { "them" };
+    text + &format!("`kiln view {}` shows {them}", word(root))
+}
+
+/// The meshes of a run, its model of triangles, and what its stages made, with a name each.
+fn made(root: &Path) -> Vec<(&'static str, PathBuf)> {
+    let Ok(record) = RunRecord::read(&record_path(root)) else {
+        return Vec::new();
+    };
+    let mut made = Vec::new();
+    let last = record.plys.last().filter(|ply| ply.kind == PlyKind::Triangles);
+    made.extend(last.map(|ply| ("triangles", root.join(&ply.path))));
+    let is_mesh = |file: &&String| [".ply", ".obj", ".glb"].iter().any(|ending| file.ends_with(ending));
+    let meshes = record.files.iter().filter(is_mesh);
+    let of = |folder: &'static str| meshes.clone().filter(move |file| file.starts_with(folder));
+    made.extend(of("mesh/").map(|file| ("mesh", root.join(file))));
+    let refined = RunRecord::read(&record_path(&root.join(REFINED))).ok();
+    let refined = refined.and_then(|refined| refined.plys.into_iter().rfind(|ply| ply.kind == PlyKind::Fused));
+    made.extend(refined.map(|ply| ("refined model", root.join(REFINED).join(ply.path))));
+    made.extend(of("refined/mesh/").map(|file| ("textured mesh", root.join(file))));
+    made
 }
 
 #[cfg(test)]
@@ -389,19 +439,24 @@ mod tests {
             device_bytes: 0,
         };
         assert_eq!(
-            summary(&end, Some(Path::new("city/blocks/b0000"))),
+            summary(&end, Some(Path::new("city/blocks/b0000")), &[]),
             "interrupted after 70 iterations; `kiln train city/blocks/b0000` goes on from there, `kiln view city/blocks/b0000/run` \
              shows the model as it is"
         );
-        assert!(summary(&end, None).contains("`kiln train --resume -o city/blocks/b0000/run` goes on"));
+        assert!(summary(&end, None, &[]).contains("`kiln train --resume -o city/blocks/b0000/run` goes on"));
         let done = RunEnd {
             signal: None,
             iterations: 1,
             ..end
         };
         assert_eq!(
-            summary(&done, None),
+            summary(&done, None, &[]),
             "done: 1 iteration, city/blocks/b0000/run; `kiln view city/blocks/b0000/run` shows it"
+        );
+        let made = [("mesh", PathBuf::from("run/mesh/mesh.ply"))];
+        assert_eq!(
+            summary(&done, None, &made),
+            "done: 1 iteration, city/blocks/b0000/run\nmesh           run/mesh/mesh.ply\n`kiln view city/blocks/b0000/run` shows it"
         );
     }
 }

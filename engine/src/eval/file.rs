@@ -71,8 +71,18 @@ pub struct EvalFile {
     pub schema_version: u32,
     /// Iterations done.
     pub iteration: u32,
-    /// Gaussians in the model.
+    /// Gaussians in the model. Of models of triangles the same number as `triangles`, for readers that know no other key.
     pub gaussians: u32,
+    /// Triangles in the model; only of models of triangles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<u32>,
+    /// Vertices that these share; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u32>,
+    /// Mean opacity of the model, 0 to 1: of Gaussians as their file has it, of triangles over their vertices; absent in files of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_opacity: Option<f64>,
     /// Seconds of the training loop so far.
     #[serde(serialize_with = "milliseconds")]
     pub t_s: f64,
@@ -102,6 +112,9 @@ impl EvalFile {
             schema_version: SCHEMA_VERSION,
             iteration,
             gaussians,
+            triangles: None,
+            vertices: None,
+            mean_opacity: None,
             t_s,
             lpips_range,
             poses: None,

@@ -36,6 +36,6 @@ pub use json::write_json;
 pub(crate) use json::{milliseconds, null_as_nan};
 pub(crate) use links::{refuse_link, refuse_links_below};
 pub use ply::{
-    Fused, Notes, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread, fuse,
-    read_ply, summarize_ply, write_ply, write_points,
+    Fused, MeanOpacity, Notes, PlyComments, PlyError, PlyFlavor, PlyParts, PlySummary, PlyWriter, RenderMode, Spread,
+    fuse, read_ply, summarize_ply, write_ply, write_points,
 };

@@ -66,9 +66,35 @@ pub struct Histograms {
     pub counts: Box<[[u32; BINS]; 4]>,
 }
 
+/// What a model is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Primitive {
+    /// 3D Gaussians.
+    #[default]
+    Gaussians,
+    /// Triangles with shared vertices.
+    Triangles,
+}
+
+impl Primitive {
+    /// The word for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gaussians => "Gaussians",
+            Self::Triangles => "triangles",
+        }
+    }
+}
+
 /// The frame of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
+    /// What the model is made of.
+    pub primitive: Primitive,
+    /// What its steps are called.
+    pub stage: Stage,
     /// Iterations done before this process began: 0, or where it resumed.
     pub from: u32,
     /// Iterations of the whole run.
@@ -107,6 +133,10 @@ pub enum Stage {
     Load,
     /// Steps.
     Train,
+    /// Steps of the free Gaussians that a mesh is made of.
+    Coarse,
+    /// Steps of Gaussians bound to that mesh.
+    Refine,
     /// Rendering and measuring views.
     Eval,
     /// Writing models.
@@ -120,6 +150,8 @@ impl Stage {
         match self {
             Self::Load => "load",
             Self::Train => "train",
+            Self::Coarse => "coarse",
+            Self::Refine => "refine",
             Self::Eval => "eval",
             Self::Save => "save",
         }
@@ -179,11 +211,17 @@ pub struct TrainRow {
     /// Mean of exp(-e) (1 - NCC) over patches of the two photos; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour_photometric: Option<f32>,
-    /// Gaussians in the model.
+    /// Gaussians in the model. In runs of triangles the same number as `triangles`, for readers that know no other key.
     pub gaussians: u32,
-    /// Gaussians visible in the step.
+    /// Triangles in the model; only in runs of triangles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<u32>,
+    /// Vertices that these share; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u32>,
+    /// Gaussians or triangles visible in the step.
     pub visible: u32,
-    /// Pairs of a visible Gaussian and a tile in the step.
+    /// Pairs of a visible Gaussian or triangle and a tile in the step.
     pub intersections: u32,
     /// Iterations a second over the last 100; null before the second step.
     pub its: Option<f32>,
@@ -232,8 +270,18 @@ pub struct EvalRow {
     /// What the means hide.
     #[serde(flatten)]
     pub spread: Spread,
-    /// Gaussians in the model.
+    /// Gaussians in the model. In runs of triangles the same number as `triangles`, for readers that know no other key.
     pub gaussians: u32,
+    /// Triangles in the model; only in runs of triangles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triangles: Option<u32>,
+    /// Vertices that these share; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u32>,
+    /// Mean opacity of the model, 0 to 1: of Gaussians as their file has it, of triangles over their vertices; absent in rows of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_opacity: Option<f64>,
     /// Seconds of the training loop so far.
     #[serde(serialize_with = "milliseconds")]
     pub t_s: f64,
@@ -266,6 +314,9 @@ impl EvalRow {
                 poses: eval.poses,
                 spread: report.spread.clone(),
                 gaussians: eval.gaussians,
+                triangles: eval.triangles,
+                vertices: eval.vertices,
+                mean_opacity: eval.mean_opacity,
                 t_s: eval.t_s,
             })
         };
@@ -383,9 +434,9 @@ pub enum Event {
     },
     /// `live.ply` was renewed: a light snapshot of the model for who looks on.
     Live {
-        /// Gaussians in it.
+        /// Gaussians in it; triangles in a run of these.
         kept: u32,
-        /// Gaussians in the model.
+        /// Gaussians in the model; triangles in a run of these.
         gaussians: u32,
     },
     /// Files were written.

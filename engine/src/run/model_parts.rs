@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::export::{PlyError, PlyParts};
+use crate::export::{MeanOpacity, PlyError, PlyParts};
 use crate::gaussians::Gaussians;
 
 /// Gaussians in a part.
@@ -115,6 +115,16 @@ impl ModelParts {
             }
         }
         Ok(false)
+    }
+
+    /// Mean opacity with the 3D filter folded in, 0 to 1. Goes through the whole model.
+    pub(super) fn mean_opacity(&mut self) -> Result<Option<f64>, PlyError> {
+        let mut mean = MeanOpacity::default();
+        for index in 0..self.count() {
+            let (model, ids) = self.part(index)?;
+            mean.add_part(model, ids);
+        }
+        Ok(mean.mean())
     }
 
     /// All Gaussians: as far as they are in memory, or may come there.

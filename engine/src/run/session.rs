@@ -6,7 +6,7 @@ mod recovery;
 mod results;
 
 pub use recovery::run;
-pub(super) use results::comments;
+pub(super) use results::{comments, triangle_comments};
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -24,7 +24,7 @@ use crate::eval::lpips::Lpips;
 use crate::memory::MIB;
 use crate::plan::{CapacitySource, OpenDevice, schedule};
 use crate::record::clock::{Rate, Stopwatch};
-use crate::record::events::{Event, EventRow, RunEvent, Start, TrainRow};
+use crate::record::events::{Event, EventRow, Primitive, RunEvent, Stage, Start, TrainRow};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{MadeBy, RunFolder, Status};
 use crate::record::sinks::{Sinks, Terminal};
@@ -41,6 +41,8 @@ pub struct RunRequest {
     pub scene: PathBuf,
     /// The scene as `profile` reads it, where it has been read already, and when that began.
     pub loaded: Option<(SceneIndex, Instant)>,
+    /// What its steps are called.
+    pub stage: Stage,
     /// What was chosen in the profile for this scene, a sentence each.
     pub chosen: Vec<String>,
     /// Command and names of settings, for the run's index; the rest of it comes from `profile`.
@@ -64,6 +66,7 @@ impl RunRequest {
             open,
             scene,
             loaded: None,
+            stage: Stage::Train,
             chosen: Vec::new(),
             made_by: MadeBy::default(),
             resume: None,
@@ -118,6 +121,8 @@ struct Session {
     lpips: Option<Lpips>,
     trainer: Trainer,
     phase: Phase,
+    /// What its steps are called.
+    stage: Stage,
     sampler: ViewSampler,
     sinks: Sinks,
     folder: RunFolder,
@@ -160,6 +165,11 @@ impl Session {
     fn announce(&mut self) -> Result<(), RunError> {
         let report = self.trainer.report();
         let start = Start {
+            primitive: match self.trainer.is_triangles() {
+                true => Primitive::Triangles,
+                false => Primitive::Gaussians,
+            },
+            stage: self.stage,
             from: self.trainer.iteration(),
             iterations: self.profile.schedule.iterations,
             cap_bytes: report.budget.cap_bytes,
@@ -348,6 +358,7 @@ impl Session {
         let StepStatus {
             iteration,
             counters,
+            vertices,
             pair,
         } = status;
         let t = self.watch.elapsed(self.now());
@@ -364,6 +375,8 @@ impl Session {
             neighbour_geometry: pair.map(|[geometry, _]| geometry),
             neighbour_photometric: pair.map(|[_, photometric]| photometric),
             gaussians: counters.gaussians,
+            triangles: vertices.map(|_| counters.gaussians),
+            vertices,
             visible: counters.visible,
             intersections: counters.intersections,
             its: its.map(|r| r as f32),

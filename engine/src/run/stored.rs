@@ -298,6 +298,7 @@ impl<'a> Stored<'a> {
             .and_then(|root| recorded_seconds(root, self.iteration))
             .unwrap_or(0.0);
         let mut file = EvalFile::new(self.iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        file.mean_opacity = self.model.mean_opacity()?;
         let aligns = self.profile.train.refine_poses.is_none_or(|poses| poses.test_steps > 0);
         file.poses = refined.then_some(if aligns {
             PoseSource::Aligned

@@ -9,13 +9,12 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::ServeError;
 use super::opening::open_below;
 use super::root::{EXPORT_RECORD, RUN_JSON, RUN_JSON_BYTES, Root, Run};
 use super::segments::is_plain;
-use super::{assets, projects};
+use super::{assets, projects, published};
 use crate::export::{ExportError, refuse_link, write_atomic, write_json};
 
 /// Bytes of an export's record that are read.
@@ -154,13 +153,13 @@ fn sources(root: &Root, runs: &[Run], comparisons: Vec<String>) -> Result<Vec<(S
     Ok(files)
 }
 
-/// The index of a run without what names places on this machine: its command, and the folder of its scene.
+/// The index of a run as others may see it.
 ///
 /// # Errors
-/// When the index cannot be read, or is larger than one may be.
+/// When it cannot be read, or is larger than one may be.
 fn published(root: &Root, place: PathBuf) -> Result<Source, ServeError> {
-    let mut text = Vec::new();
-    let read = opened(root, &place).and_then(|file| file.take(RUN_JSON_BYTES + 1).read_to_end(&mut text));
+    let mut text = String::new();
+    let read = opened(root, &place).and_then(|file| file.take(RUN_JSON_BYTES + 1).read_to_string(&mut text));
     let fits = read.and_then(|bytes| match bytes as u64 > RUN_JSON_BYTES {
         true => Err(io::Error::other(format!(
             "it is larger than {} MiB",
@@ -169,19 +168,8 @@ fn published(root: &Root, place: PathBuf) -> Result<Source, ServeError> {
         false => Ok(()),
     });
     fits.map_err(|error| ExportError::new(&place, error))?;
-    // What is no index goes as it is.
-    let Ok(mut index) = serde_json::from_slice::<Value>(&text) else {
-        return Ok(Source::Copy(place));
-    };
-    let made_by = index.get_mut("made_by").and_then(Value::as_object_mut);
-    let command = made_by.and_then(|made| made.remove("command"));
-    let scene = index.get_mut("scene").and_then(Value::as_object_mut);
-    let named = scene.and_then(|scene| {
-        let name = scene.get("name")?.clone();
-        scene.insert("path".to_owned(), name)
-    });
-    Ok(match command.or(named) {
-        Some(_) => Source::Bytes(format!("{index:#}\n").into_bytes()),
+    Ok(match published::index(&text) {
+        Some(text) => Source::Bytes(text.into_bytes()),
         None => Source::Copy(place),
     })
 }
@@ -224,6 +212,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::scratch::Scratch;
+    use serde_json::Value;
 
     #[test]
     fn folders_with_other_things_are_refused() {

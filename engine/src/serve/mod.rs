@@ -23,6 +23,7 @@ mod open;
 mod opening;
 mod places;
 mod projects;
+mod published;
 mod range;
 mod respond;
 mod root;

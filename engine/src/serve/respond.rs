@@ -1,5 +1,6 @@
 //! Requests to answers.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +26,9 @@ use super::guard::{self, Refusal};
 use super::layout::{may_be_kept, media_type};
 use super::places::Place;
 use super::projects;
+use super::published;
 use super::range::Part;
-use super::root::{Root, Run};
+use super::root::{RUN_JSON_BYTES, Root, Run};
 use super::segments::segments;
 use super::token::Token;
 use super::validator::names;
@@ -140,22 +142,27 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
     let opening = spawn_blocking(move || {
         let inside = path.get(1..)?;
         if let Some(text) = site.root.made(inside) {
-            return Some(Err(text));
+            return Some(Err((text, None)));
         }
         let place = site.root.file(inside)?;
+        let writer = writer_of(&place);
+        if let Some(text) = published_of(&site.root, &place) {
+            return Some(Err((text, writer)));
+        }
         let opened = Opened::new(
             site.root.open_at(&place)?,
             range.as_deref(),
             of.as_deref().map(|of| if kept { of } else { "" }),
         )
         .ok()?;
-        Some(Ok((opened, writer_of(&place))))
+        Some(Ok((opened, writer)))
     });
     let (opened, writer) = match opening.await.ok().flatten().ok_or(Refusal::Missing)? {
         Ok(opened) => opened,
-        Err(made) => {
+        Err((made, writer)) => {
             let mut response = whole(made.into(), media);
             set(&mut response, CACHE_CONTROL, "no-store");
+            say_writer(&mut response, writer);
             return Ok(response);
         }
     };
@@ -194,10 +201,28 @@ async fn run_file(site: Arc<Site>, path: Vec<String>, headers: &HeaderMap) -> Re
         Some(tag) => validate(&mut response, &tag),
         None => set(&mut response, CACHE_CONTROL, "no-store"),
     }
-    if let Some(writer) = writer {
-        set(&mut response, WRITER, if writer { "1" } else { "0" });
-    }
+    say_writer(&mut response, writer);
     Ok(response)
+}
+
+fn say_writer(response: &mut Response<Body>, writer: Option<bool>) {
+    if let Some(writer) = writer {
+        set(response, WRITER, if writer { "1" } else { "0" });
+    }
+}
+
+/// What is sent for the index of a run whose file names places on this machine.
+fn published_of(root: &Root, place: &Path) -> Option<String> {
+    place.parent().filter(|folder| record_path(folder) == place)?;
+    let mut text = String::new();
+    let bytes = root
+        .open_at(place)?
+        .take(RUN_JSON_BYTES + 1)
+        .read_to_string(&mut text)
+        .ok()?;
+    (bytes as u64 <= RUN_JSON_BYTES)
+        .then(|| published::index(&text))
+        .flatten()
 }
 
 /// Lets a browser, and nobody on the way, keep the answer and ask whether it still holds.

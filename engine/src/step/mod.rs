@@ -44,7 +44,7 @@ pub use density_tensors::{DensityTensors, most_dense};
 pub use guard_bands::check_guard_bands;
 pub use level::{LevelTensors, level_points, prepare_levels};
 pub use losses::ExtraTensors;
-pub use model_io::{ModelWriter, read_model, read_sample, write_model};
+pub use model_io::{ModelWriter, read_model, read_opacities, read_sample, write_model};
 pub use moments::forget_moments;
 pub use neighbor_tensors::{NeighborTensors, NeighborsRefused};
 pub use neighbors::neighbors;
@@ -60,5 +60,7 @@ pub use resident::{Place, ResidentImages};
 pub use rings::Rings;
 pub use surface::surface;
 pub use tensors::{FilterTensors, StepExtras, StepTensors};
-pub use triangle_io::{change_weights, clear_importance, list_adjacency, read_state, write_state};
+pub use triangle_io::{
+    change_weights, clear_importance, list_adjacency, read_state, read_triangle_sample, read_weights, write_state,
+};
 pub use triangle_tensors::{TriangleSizes, TriangleTensors};

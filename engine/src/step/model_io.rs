@@ -293,6 +293,36 @@ pub fn read_sample(gpu: &mut Gpu, t: &StepTensors, most: u32) -> Result<(Gaussia
     Ok((sample, n))
 }
 
+/// Gives logarithms of the scales, opacity before the sigmoid and 3D filter of each Gaussian to `each`. Host memory: five planes of
+/// a chunk.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_opacities(
+    gpu: &mut Gpu,
+    t: &StepTensors,
+    each: &mut dyn FnMut([f32; 3], f32, f32),
+) -> Result<(), MemoryError> {
+    let counters: Vec<Counters> = gpu.read(&t.shared.counters, 1)?;
+    let n = counters.first().map_or(0, |c| c.gaussians).min(t.capacities.n_cap);
+    for chunk in t.chunks.iter().filter(|c| c.first < n) {
+        let count = (n - chunk.first).min(chunk.stride) as usize;
+        let mut planes: Vec<Vec<f32>> = Vec::new();
+        for plane in [PLANE_SCALES, PLANE_SCALES + 1, PLANE_SCALES + 2, PLANE_OPACITY] {
+            planes.push(read_plane(gpu, chunk, &chunk.geometry, plane, count)?);
+        }
+        let filter: Vec<f32> = read_plane(gpu, chunk, &chunk.filter_3d, 0, count)?;
+        for (i, filter) in filter.into_iter().enumerate() {
+            each(
+                std::array::from_fn(|axis| value(&planes, axis as u32, i)),
+                value(&planes, 3, i),
+                filter,
+            );
+        }
+    }
+    Ok(())
+}
+
 fn thinned(values: Vec<f32>, first: usize, every: u32) -> Vec<f32> {
     values.into_iter().skip(first).step_by(every as usize).collect()
 }

@@ -256,6 +256,122 @@ pub fn change_weights(
     Ok(())
 }
 
+/// Reads every k-th triangle with its vertices, constant colours only, for the least k that gives at most `most`; and how many there
+/// are. Each is widened about its middle by the root of k, so that surfaces stay closed. Triangles that cannot be drawn are left out.
+/// Floor and exponent are as given. Host memory: the sample, the corners and one plane of a chunk.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_triangle_sample(
+    gpu: &mut Gpu,
+    t: &StepTensors,
+    n_vertices: u32,
+    [floor, sigma]: [f32; 2],
+    most: u32,
+) -> Result<(TriangleModel, u32), MemoryError> {
+    let own = own(t)?;
+    let all = read_corners(gpu, t, &own.topology)?;
+    let total = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    let every = total.div_ceil(most.max(1)).max(1);
+    let mut triangles: Vec<[u32; 3]> = all.into_iter().step_by(every as usize).collect();
+    let mut used: Vec<u32> = triangles.as_flattened().to_vec();
+    used.sort_unstable();
+    used.dedup();
+    for corner in triangles.as_flattened_mut() {
+        *corner = used.partition_point(|vertex| vertex < corner) as u32;
+    }
+    let mut sample = TriangleModel {
+        degree: 0,
+        positions: vec![[0.0; 3]; used.len()],
+        weights: vec![0.0; used.len()],
+        sh0: vec![[0.0; 3]; used.len()],
+        sh_rest: Vec::new(),
+        triangles,
+        floor,
+        sigma,
+    };
+    for chunk in own.chunks.iter().filter(|chunk| chunk.first < n_vertices) {
+        let count = (n_vertices - chunk.first).min(chunk.stride);
+        let here = |vertex: u32| used.partition_point(|known| *known < vertex);
+        let rows = here(chunk.first)..here(chunk.first + count);
+        let planes = (0..GEOMETRY_PLANES).map(|plane| (Group::Geometry, chunk.geometry, plane));
+        for (group, view, plane) in planes.chain((0..3).map(|plane| (Group::Colors, chunk.sh, plane))) {
+            let values: Vec<f32> = gpu.read(&plane_of(chunk, &view, plane), count as usize)?;
+            let Place::Of(of, at, width) = group.place(0, plane) else {
+                continue;
+            };
+            let targets = of.of_mut(&mut sample).iter_mut().skip(at).step_by(width);
+            for (target, vertex) in targets.zip(&used).skip(rows.start).take(rows.len()) {
+                *target = values.get((vertex - chunk.first) as usize).copied().unwrap_or_default();
+            }
+        }
+    }
+    let is_sound = |triangle: &[u32; 3]| {
+        let of = |v: &u32| {
+            sample
+                .positions
+                .get(*v as usize)
+                .into_iter()
+                .chain(sample.sh0.get(*v as usize))
+        };
+        triangle.iter().flat_map(of).flatten().all(|value| value.is_finite())
+    };
+    let sound: Vec<[u32; 3]> = sample
+        .triangles
+        .iter()
+        .filter(|triangle| is_sound(triangle))
+        .copied()
+        .collect();
+    Ok((
+        if every == 1 {
+            whole(sample, &sound)
+        } else {
+            widened(&sample, &sound, (every as f32).sqrt())
+        },
+        total,
+    ))
+}
+
+/// The sample with these of its triangles and their vertices.
+fn whole(mut sample: TriangleModel, triangles: &[[u32; 3]]) -> TriangleModel {
+    let mut used: Vec<u32> = triangles.as_flattened().to_vec();
+    used.sort_unstable();
+    used.dedup();
+    let number = |corner: u32| used.partition_point(|vertex| *vertex < corner) as u32;
+    let triangles = triangles.iter().map(|triangle| triangle.map(number)).collect();
+    sample.keep(&used, triangles);
+    sample
+}
+
+/// These triangles of a sample as ones that share no vertices, larger by a factor.
+fn widened(sample: &TriangleModel, triangles: &[[u32; 3]], factor: f32) -> TriangleModel {
+    let corners: Vec<u32> = triangles.as_flattened().to_vec();
+    let mut wide = sample.clone();
+    let alone = (0..corners.len() as u32).collect::<Vec<_>>();
+    wide.keep(&corners, alone.as_chunks::<3>().0.to_vec());
+    for corners in wide.positions.as_chunks_mut::<3>().0 {
+        let middle: [f32; 3] = std::array::from_fn(|axis| corners.iter().map(|corner| corner[axis] / 3.0).sum());
+        for corner in corners {
+            *corner = std::array::from_fn(|axis| middle[axis] + factor * (corner[axis] - middle[axis]));
+        }
+    }
+    wide
+}
+
+/// Weights of all vertices, in order.
+///
+/// # Errors
+/// [`MemoryError::Vulkan`].
+pub fn read_weights(gpu: &mut Gpu, t: &StepTensors, n_vertices: u32) -> Result<Vec<f32>, MemoryError> {
+    let mut all = Vec::new();
+    for chunk in own(t)?.chunks.iter().filter(|chunk| chunk.first < n_vertices) {
+        let view = plane_of(chunk, &chunk.geometry, PLANE_WEIGHT);
+        let weights: Vec<f32> = gpu.read(&view, (n_vertices - chunk.first).min(chunk.stride) as usize)?;
+        all.extend(weights);
+    }
+    Ok(all)
+}
+
 /// Forgets how important triangles were.
 ///
 /// # Errors

@@ -51,6 +51,8 @@ pub struct StepStatus {
     pub iteration: u32,
     /// Its counters.
     pub counters: Counters,
+    /// Vertices of the model in it; none of Gaussians.
+    pub vertices: Option<u32>,
     /// Where it compared with a neighbouring view, means of exp(-e) e in pixels over consistent pixels and of exp(-e) (1 - NCC)
     /// over patches.
     pub pair: Option<[f32; 2]>,
@@ -518,6 +520,7 @@ impl Trainer {
             status: StepStatus {
                 iteration: flight.block.iteration,
                 counters,
+                vertices: self.vertices(),
                 pair: self.pair_means(slot, &flight)?,
             },
             done: true,

@@ -1,166 +1,282 @@
-//! Models of triangles: a run's, live and exported, and a file by itself.
+//! What runs of triangles, of SuGaR and with `--mesh` make, as the page shows it: while they train, served and exported.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use kiln_tests::browser::Page;
-use kiln_tests::runs;
+use kiln_tests::runs::{self, QUICK, Scratch, json, outcome, train_command};
 use kiln_tests::static_host;
 use kiln_tests::view::View;
 
-use crate::files::middle;
-use crate::stage::{Stage, assert_content, change, copy, drawn, ready, status, window};
+use crate::stage::{assert_content, drawn, keep, ready, status, window};
 
-/// A blue square across the scene, with the properties that a model of triangles has.
-fn model() -> Vec<u8> {
-    let names = [
-        "x", "y", "z", "red", "green", "blue", "f_dc_0", "f_dc_1", "f_dc_2", "opacity",
-    ];
-    let mut out = b"ply\nformat binary_little_endian 1.0\ncomment iteration 100\ncomment kiln opacity_floor 0.9999\n\
-        comment kiln sigma 0.0001\nelement vertex 4\n"
-        .to_vec();
-    for name in names {
-        let scalar = if name.ends_with('e') || name.ends_with('d') || name == "green" {
-            "uchar"
-        } else {
-            "float"
-        };
-        out.extend(format!("property {scalar} {name}\n").bytes());
+/// Triangles on pictures 80 pixels wide, with a snapshot as often as it may be.
+const TRIANGLES: [(&str, &str); 12] = [
+    ("dataset.resolution", "80"),
+    ("init", "{ kind: sfm_points, scale: 2, background: 0 }"),
+    ("schedule.test", "[]"),
+    ("schedule.save", "[]"),
+    ("schedule.live_seconds", "0.5"),
+    ("eval.lpips", "false"),
+    ("mesh_splatting.max_points", "3000"),
+    ("mesh_splatting.every", "10"),
+    ("mesh_splatting.split_from", "20"),
+    ("mesh_splatting.split_until", "100"),
+    ("mesh_splatting.prune_views", "0"),
+    (
+        "mesh_splatting.lr",
+        "{ positions: 0.002, positions_end: 0.0002, weights: 0.2, colors: 0.08 }",
+    ),
+];
+
+/// All four stages of SuGaR on pictures 80 pixels wide.
+const SUGAR: [(&str, &str); 21] = [
+    ("dataset.resolution", "80"),
+    ("schedule.iterations", "60"),
+    ("schedule.test", "[]"),
+    ("schedule.save", "[]"),
+    ("sugar.start", "20"),
+    ("memory.max_gaussians", "6000"),
+    (
+        "strategy.densify",
+        "{ from: 2, until: 18, every: 8, grad_threshold: 0.002 }",
+    ),
+    ("losses.2.from", "40"),
+    ("regularizers.0.from", "21"),
+    ("regularizers.0.until", "38"),
+    ("regularizers.1.from", "40"),
+    ("regularizers.1.samples", "2000"),
+    ("regularizers.1.k", "8"),
+    ("regularizers.1.rebuild", "10"),
+    ("regularizers.1.prune", "0.05"),
+    ("mesh.points", "20000"),
+    ("mesh.poisson_depth", "5"),
+    ("mesh.decimate", "{ triangles: 400 }"),
+    ("bound.per_triangle", "3"),
+    ("bound.iterations", "30"),
+    ("eval.lpips", "false"),
+];
+
+fn command(run: &Path, recipe: &str, settings: &[(&str, &str)]) -> Command {
+    let mut command = runs::kiln();
+    command.arg("train").arg(runs::scene()).arg("-o").arg(run);
+    command.args(["--profile", "cpu", "--recipe", recipe]);
+    for (key, value) in settings {
+        command.args(["--set", &format!("{key}={value}")]);
     }
-    out.extend(b"element face 2\nproperty list uchar int vertex_indices\nend_header\n");
-    for [x, y] in [[-50.0_f32, -50.0], [50.0, -50.0], [50.0, 50.0], [-50.0, 50.0]] {
-        out.extend([x, y, 0.0].map(f32::to_le_bytes).as_flattened());
-        out.extend([0, 0, 255]);
-        out.extend([-1.77_f32, -1.77, 1.77, 9.0].map(f32::to_le_bytes).as_flattened());
-    }
-    for corners in [[0_i32, 1, 2], [0, 2, 3]] {
-        out.push(3);
-        out.extend(corners.map(i32::to_le_bytes).as_flattened());
-    }
-    out
+    command
 }
 
-/// Saves the model as one of the run at its last iteration.
-fn save(run: &Path) {
-    let file = "point_cloud/iteration_100/triangles.ply";
-    let bytes = model();
-    fs::write(run.join(file), &bytes).unwrap();
-    change(run, |record| {
-        record["plys"]
-            .as_array_mut()
-            .unwrap()
-            .retain(|ply| ply["iteration"] == 50);
-        record["plys"].as_array_mut().unwrap().push(serde_json::json!({
-            "iteration": 100, "kind": "triangles", "path": file, "gaussians": 2, "bytes": bytes.len(),
-        }));
-    });
+/// Mean colour of some pixels.
+fn mean(pixels: impl Iterator<Item = [u8; 3]>) -> [f64; 3] {
+    let (mut sum, mut count) = ([0.0; 3], 0.0_f64);
+    for pixel in pixels {
+        sum = std::array::from_fn(|c| sum[c] + f64::from(pixel[c]));
+        count += 1.0;
+    }
+    sum.map(|sum| sum / count.max(1.0))
 }
 
-fn blue(page: &Page, folder: &Path) {
-    page.wait("JSON.parse(kiln.status()).triangles === 2 && !JSON.parse(kiln.status()).loading");
-    assert_eq!(middle(page, folder), [0, 0, 255]);
-    assert_content(page);
+/// The stage shows something in the colours of the photos, and is not black.
+fn assert_scene(page: &Page, folder: &Path, name: &str) {
+    assert_colors(page, folder, name, &runs::scene().join("images"));
+}
+
+/// The same in the colours of the first of some pictures.
+fn assert_colors(page: &Page, folder: &Path, name: &str, pictures: &Path) {
+    let place =
+        page.eval("(r => [r.left, r.top, r.width, r.height])(document.getElementById('view').getBoundingClientRect())");
+    let [left, top, width, height]: [f64; 4] = serde_json::from_value(place).unwrap();
+    let _ =
+        page.eval("new Promise(end => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(end, 300))))");
+    let file = folder.join("stage.png");
+    page.screenshot(&file);
+    let shot = image::open(file).unwrap().to_rgb8();
+    // The middle, where no words stand.
+    let (columns, rows) = (
+        (left + 0.25 * width) as u32..(left + 0.75 * width) as u32,
+        (top + 0.25 * height) as u32..(top + 0.75 * height) as u32,
+    );
+    let pixels = || {
+        rows.clone()
+            .flat_map(|y| columns.clone().map(move |x| (x, y)))
+            .map(|(x, y)| shot.get_pixel(x, y).0)
+    };
+    keep(page, name);
+    let is_lit = |pixel: &[u8; 3]| pixel.iter().any(|channel| *channel > 40);
+    let lit = || pixels().filter(is_lit);
+    let share = lit().count() as f64 / pixels().count() as f64;
+    assert!(share > 0.3, "{name}: {share} of the stage is lit");
+    let pictures = fs::read_dir(pictures).unwrap();
+    let picture = pictures.map(|entry| entry.unwrap().path()).min().unwrap();
+    let picture = image::open(picture).unwrap().to_rgb8();
+    let taken = mean(picture.pixels().map(|pixel| pixel.0).filter(is_lit));
+    let shown = mean(lit());
+    let off = (0..3).map(|c| (shown[c] - taken[c]).abs()).fold(0.0, f64::max);
+    assert!(off < 70.0, "{name}: {shown:?} where pictures have {taken:?}");
+}
+
+fn export(root: &Path, site: &Path) -> String {
+    let (code, text) = outcome(runs::kiln().arg("view").arg(root).arg("--export").arg(site));
+    assert_eq!(code, Some(0), "{text}");
+    format!("http://{}/?", static_host::serve(site.to_owned()))
+}
+
+/// Waits for something of another process.
+fn wait(what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(240), "{what} does not come");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]
-fn triangles_of_a_run_are_its_model() {
-    let stage = Stage::shared();
-    let root = stage.scratch.join("triangles");
+fn triangles_are_shown_while_they_train_and_when_they_end() {
+    let scratch = Scratch::new("live-triangles");
+    let root = scratch.join("runs");
     let run = root.join("ms");
-    copy(&stage.run(), &run);
-    save(&run);
-    // While it trains its first model is one of splats; the next takes its place.
-    let saved = fs::read(run.join("run.json")).unwrap();
-    change(&run, |record| {
-        record["status"] = "running".into();
-        record["plys"].as_array_mut().unwrap().truncate(1);
-    });
+    fs::create_dir_all(&root).unwrap();
+    let more = [("schedule.iterations", "100000")];
+    let mut command = command(&run, "meshsplatting", &[&TRIANGLES[..], &more].concat());
+    let mut training = command.arg("--quiet").stdin(Stdio::null()).spawn().unwrap();
+    wait("run.json", || run.join("run.json").is_file());
     let view = View::start(&root);
     let page = window();
-    page.go(&format!("{}&run=runs/ms", view.url));
+    page.go(&view.url);
     ready(&page);
-    drawn(&page);
-    assert_eq!(status(&page)["triangles"], 0);
-    let saved: serde_json::Value = serde_json::from_slice(&saved).unwrap();
-    change(&run, |record| record["plys"] = saved["plys"].clone());
-    page.wait("JSON.parse(kiln.status()).triangles === 2");
-    blue(&page, &root);
-    assert_eq!(
-        (&status(&page)["iteration"], &status(&page)["splats"]),
-        (&100.into(), &0.into())
+    page.wait("(s => s.shown === 'live' && s.triangles > 0 && !s.loading)(JSON.parse(kiln.status()))");
+    assert_scene(&page, &scratch.join(""), "live-triangles");
+    let first = status(&page)["iteration"].as_u64().unwrap();
+    page.wait(&format!("JSON.parse(kiln.status()).iteration > {first}"));
+    let texts = "['iteration-value', 'hud'].map(id => document.getElementById(id).textContent)";
+    let texts: [String; 2] = serde_json::from_value(page.eval(texts)).unwrap();
+    assert!(
+        texts
+            .iter()
+            .all(|text| text.contains(" triangles") && !text.contains("splats")),
+        "{texts:?}"
     );
-    page.wait("document.getElementById('iteration-value').textContent.includes('2 triangles')");
-    // An older model takes their place in turn.
-    page.go(&format!("{}&run=runs/ms&iter=50", view.url));
-    ready(&page);
-    drawn(&page);
-    assert_eq!(status(&page)["triangles"], 0);
+
+    // Asked to end, it leaves its last model, which comes by itself.
+    let id = training.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    training.wait().unwrap();
+    page.wait("(s => s.shown === 'saved' && s.triangles > 0 && !s.loading)(JSON.parse(kiln.status()))");
+    assert_scene(&page, &scratch.join(""), "saved-triangles");
+    assert_content(&page);
+    let saved = json(&run.join("run.json"))["plys"][0].clone();
+    assert_eq!(
+        (&status(&page)["iteration"], &status(&page)["triangles"]),
+        (&saved["iteration"], &saved["gaussians"])
+    );
+    assert!(!run.join("live.ply").exists());
+    let row = runs::rows(&run.join("metrics.jsonl"))
+        .into_iter()
+        .rfind(|row| row["type"] == "train")
+        .unwrap();
+    assert!(
+        row["vertices"].as_u64() > Some(0) && row["triangles"] == row["gaussians"],
+        "{row}"
+    );
+
+    // The table has its own word, and what made the run.
+    page.click("#tab-runs");
+    page.wait("document.getElementById('runs-table').textContent.includes(' triangles')");
+    let table = page.eval("document.getElementById('runs-table').textContent");
+    assert!(table.as_str().unwrap().contains("meshsplatting"), "{table}");
+
+    let exported = export(&root, &scratch.join("site"));
+    let alone = View::start(&run.join(saved["path"].as_str().unwrap()));
+    for (url, name) in [
+        (exported.as_str(), "exported-triangles"),
+        (&alone.url, "triangles-alone"),
+    ] {
+        page.go(url);
+        ready(&page);
+        page.wait("(s => s.triangles > 0 && !s.loading)(JSON.parse(kiln.status()))");
+        assert_scene(&page, &scratch.join(""), name);
+        assert_content(&page);
+    }
+}
+
+/// Opens the entry of a run that has this title.
+fn open_part(page: &Page, title: &str) {
+    page.run(&format!(
+        "[...document.querySelectorAll('#parts button')].find(b => b.textContent === {title:?}).click()"
+    ));
+    page.wait("(s => s.shown === 'part' && !s.loading)(JSON.parse(kiln.status()))");
+}
+
+fn parts(page: &Page) -> Vec<String> {
+    let titles = page.eval("[...document.querySelectorAll('#parts button')].map(b => b.textContent)");
+    serde_json::from_value(titles).unwrap()
 }
 
 #[test]
-fn triangles_are_exported_and_open_by_themselves() {
-    let stage = Stage::shared();
-    let root = stage.scratch.join("exported");
-    let run = root.join("ms");
-    copy(&stage.run(), &run);
-    save(&run);
-    let site = stage.scratch.join("triangle-site");
-    let (code, text) = runs::outcome(runs::kiln().arg("view").arg(&root).arg("--export").arg(&site));
-    assert_eq!(code, Some(0), "{text}");
-    assert_eq!(
-        fs::read(site.join("runs/ms/point_cloud/iteration_100/triangles.ply")).unwrap(),
-        model()
+fn what_stages_and_meshes_leave_are_entries_of_a_run() {
+    let scratch = Scratch::new("stages-seen");
+    let root = scratch.join("runs");
+    let (sugar, meshed): (PathBuf, PathBuf) = (root.join("sugar"), root.join("meshed"));
+    let (code, said) = outcome(&mut command(&sugar, "sugar", &SUGAR));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("\ncoarse [") && said.contains("\nrefine [") && !said.contains("\ntrain ["),
+        "{said}"
     );
-    let alone = View::start(&run.join("point_cloud/iteration_100/triangles.ply"));
-    let page = window();
-    page.go(&alone.url);
-    ready(&page);
-    blue(&page, &root);
-}
+    let last: Vec<&str> = said.lines().rev().take(8).collect();
+    let names = |words: &[&str]| last.iter().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(
+        last[0].starts_with("`kiln view ") && last[0].ends_with("sugar` shows them"),
+        "{last:?}"
+    );
+    assert!(
+        names(&["mesh  ", "sugar/mesh/mesh.ply"]) && names(&["refined model", "sugar/refined/point_cloud"]),
+        "{last:?}"
+    );
+    let meshing = [
+        ("schedule.iterations", "40"),
+        ("mesh.method", "poisson"),
+        ("mesh.points", "20000"),
+        ("mesh.poisson_depth", "5"),
+    ];
+    let (code, said) = outcome(train_command(&meshed, &[QUICK, &meshing]).arg("--mesh"));
+    assert_eq!(code, Some(0), "{said}");
 
-/// What stages made is served, listed and opened; the run of the one that refines is a run.
-#[test]
-fn stages_of_a_run_are_entries_of_its_page() {
-    let stage = Stage::shared();
-    let root = stage.scratch.join("stages");
-    let run = root.join("sugar");
-    copy(&stage.run(), &run);
-    copy(&stage.run(), &run.join("refined"));
-    fs::create_dir_all(run.join("mesh")).unwrap();
-    fs::write(run.join("mesh/mesh.ply"), model()).unwrap();
-    fs::copy(
-        run.join("point_cloud/iteration_50/point_cloud.ply"),
-        run.join("coarse.ply"),
-    )
-    .unwrap();
-    change(&run, |record| {
-        for file in ["coarse.ply", "mesh/mesh.ply", "mesh/report.json"] {
-            record["files"].as_array_mut().unwrap().push(file.into());
-        }
-    });
-    let site = stage.scratch.join("stages-site");
-    let (code, text) = runs::outcome(runs::kiln().arg("view").arg(&root).arg("--export").arg(&site));
-    assert_eq!(code, Some(0), "{text}");
+    let exported = export(&root, &scratch.join("site"));
     let served = View::start(&root);
-    let exported = format!("http://{}/?", static_host::serve(site));
-    for url in [served.url.as_str(), exported.as_str()] {
+    for (url, at) in [(served.url.as_str(), "served"), (exported.as_str(), "exported")] {
         let page = window();
         page.go(&format!("{url}&run=runs/sugar"));
         ready(&page);
         drawn(&page);
-        let entries = page.eval("[...document.querySelectorAll('#parts button')].map(b => b.textContent)");
-        assert_eq!(entries, serde_json::json!(["coarse splats", "mesh"]));
-        page.click("#parts button:nth-child(2)");
-        blue(&page, &root);
-        assert_eq!(status(&page)["shown"], "part");
-        page.click("#parts button:nth-child(1)");
-        page.wait("JSON.parse(kiln.status()).triangles === 0 && JSON.parse(kiln.status()).splats > 0");
-        assert_eq!(status(&page)["shown"], "part");
-        let names = page.eval("[...document.querySelectorAll('#run option')].map(o => o.value)");
-        assert!(names.to_string().contains("runs/sugar/refined"), "{names}");
+        let titles = parts(&page);
+        assert!(titles.iter().any(|title| title == "coarse splats"), "{titles:?}");
+        open_part(&page, "mesh");
+        assert!(status(&page)["triangles"].as_u64() > Some(100));
+        assert_scene(&page, &scratch.join(""), &format!("{at}-mesh"));
+        open_part(&page, "coarse splats");
+        page.wait("(s => s.triangles === 0 && s.splats > 0)(JSON.parse(kiln.status()))");
+        assert_scene(&page, &scratch.join(""), &format!("{at}-coarse"));
         page.go(&format!("{url}&run=runs/sugar/refined"));
         ready(&page);
         drawn(&page);
+        // So short a refinement is dark yet: as the run itself sees it.
+        let renders = sugar.join("refined/eval/iteration_30/render/test");
+        assert_colors(&page, &scratch.join(""), &format!("{at}-refined"), &renders);
+        page.go(&format!("{url}&run=runs/meshed"));
+        ready(&page);
+        drawn(&page);
+        open_part(&page, "mesh");
+        assert_scene(&page, &scratch.join(""), &format!("{at}-meshed"));
         assert_content(&page);
     }
+    // Where things lie on this machine is nobody's business.
+    let index = served.get("/runs/sugar/run.json", &[]).text();
+    assert!(
+        index.contains("\"recipe\"") && !index.contains("command") && !index.contains(&*root.to_string_lossy()),
+        "{index}"
+    );
 }

@@ -118,12 +118,22 @@ pub(crate) fn board(runs: &[Source<'_>], smoothing: f64) -> Vec<Chart> {
         chart("psnr", "PSNR, dB", Unit::Plain, eval("psnr_image")),
         chart("ssim", "SSIM", Unit::Plain, eval("ssim_valid")),
         chart("lpips", "LPIPS", Unit::Plain, eval("lpips")),
-        chart("gaussians", "Gaussians", Unit::Count, train("gaussians", 0.0)),
+        chart("gaussians", model_word(runs), Unit::Count, train("gaussians", 0.0)),
         chart("its", "Iterations per second", Unit::Plain, train("its", smoothing)),
         vram(runs),
     ];
     charts.extend(runs.first().map(|run| stack(run.memory)));
     charts
+}
+
+/// What the models of runs are made of.
+pub(crate) fn model_word(runs: &[Source<'_>]) -> &'static str {
+    let n_triangles = runs.iter().filter(|run| run.metrics.is_triangles()).count();
+    match n_triangles {
+        0 => "Gaussians",
+        n if n == runs.len() => "Triangles",
+        _ => "Gaussians or triangles",
+    }
 }
 
 fn line(label: String, color: usize, dashed: bool, points: &[(f64, f64)], smoothing: f64) -> Series {

@@ -51,7 +51,7 @@ pub(crate) struct Metrics {
     pub(crate) spread: String,
 }
 
-const TRAIN_KEYS: [&str; 6] = ["loss", "l1", "gaussians", "visible", "intersections", "its"];
+const TRAIN_KEYS: [&str; 7] = ["loss", "l1", "gaussians", "vertices", "visible", "intersections", "its"];
 const EVAL_KEYS: [&str; 4] = ["psnr_image", "ssim_valid", "lpips", "l1"];
 
 impl Metrics {
@@ -123,6 +123,11 @@ impl Metrics {
     pub(crate) fn train(&self, key: &str) -> &[(f64, f64)] {
         let found = self.columns.iter().find(|(name, _)| *name == key);
         found.map_or(&[], |(_, points)| points)
+    }
+
+    /// Whether the model is of triangles; `gaussians` counts these then.
+    pub(crate) fn is_triangles(&self) -> bool {
+        !self.train("vertices").is_empty()
     }
 
     /// A curve of the evaluations.

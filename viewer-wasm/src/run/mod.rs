@@ -38,6 +38,21 @@ pub(crate) struct RunInfo {
     pub(crate) has_input: bool,
     /// What its stages made beside the models: files of splats and meshes, relative to the run folder.
     pub(crate) parts: Vec<String>,
+    /// The recipe that it was made by, and its seed; absent in runs of older versions.
+    pub(crate) recipe: String,
+    pub(crate) seed: Option<f64>,
+    /// Size of the photos that were trained on, for people; `-` where that is not known.
+    pub(crate) size: String,
+}
+
+/// `dataset.resolution` for people: a divisor of the photos' size, a width in pixels, or what is chosen by itself.
+fn size_text(size: &str) -> String {
+    match size {
+        "-1" => "auto".to_owned(),
+        "1" => "full".to_owned(),
+        "2" | "4" | "8" => format!("1/{size}"),
+        width => width.to_owned(),
+    }
 }
 
 /// Files in a run folder that are no stage's.
@@ -69,7 +84,9 @@ pub(crate) struct Ply {
     pub(crate) iteration: u64,
     /// Relative to the run folder.
     pub(crate) path: String,
+    /// Gaussians in it, or triangles.
     pub(crate) gaussians: u64,
+    pub(crate) is_triangles: bool,
     pub(crate) bytes: u64,
 }
 
@@ -117,6 +134,7 @@ impl RunInfo {
             let test = row.get("test")?;
             Some([test.number("psnr_image")?, test.get("worst")?.number("psnr_image")?])
         });
+        let made_by = value.get("made_by").unwrap_or(&Value::Null);
         let text = |key: &str| value.text(key).unwrap_or("-").to_owned();
         let files = value.items("files").iter().filter_map(|file| match file {
             Value::Text(file) => Some(file.as_str()),
@@ -138,6 +156,9 @@ impl RunInfo {
             test,
             has_input: files.clone().any(|file| file == "input.ply"),
             parts: files.filter(|file| is_part(file)).filter_map(inner_path).collect(),
+            recipe: made_by.text("recipe").unwrap_or("-").to_owned(),
+            seed: made_by.number("seed"),
+            size: size_text(made_by.text("size").unwrap_or("-")),
         })
     }
 
@@ -151,6 +172,7 @@ fn ply(row: &Value) -> Option<(bool, Ply)> {
         iteration: row.whole("iteration")?,
         path: inner_path(row.text("path")?)?,
         gaussians: row.whole("gaussians").unwrap_or(0),
+        is_triangles: row.text("kind") == Some("triangles"),
         bytes: row.whole("bytes").unwrap_or(0),
     };
     Some((row.text("kind") == Some("fused"), ply))
@@ -209,6 +231,11 @@ mod tests {
             ("golden", "two-views", 40)
         );
         assert!(!run.is_running());
+        assert_eq!((run.recipe.as_str(), run.seed), ("demo", Some(0.0)));
+        assert_eq!(
+            ["-1", "1", "4", "1600", "-"].map(size_text),
+            ["auto", "full", "1/4", "1600", "-"]
+        );
         assert_eq!(run.plys.len(), 1, "raw and fused of one iteration are one model");
         assert_eq!(run.plys[0].path, "point_cloud/iteration_40/point_cloud.ply");
         assert!(run.test.is_some_and(|[mean, worst]| mean >= worst && worst > 0.0));

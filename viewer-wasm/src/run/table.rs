@@ -24,23 +24,30 @@ pub(crate) enum Column {
     #[default]
     Name,
     Scene,
+    Recipe,
+    Seed,
+    /// Size of the photos that were trained on.
+    Photos,
     Status,
     Done,
     Psnr,
     Worst,
-    Gaussians,
+    Model,
     Time,
 }
 
 impl Column {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 11] = [
         Self::Name,
         Self::Scene,
+        Self::Recipe,
+        Self::Seed,
+        Self::Photos,
         Self::Status,
         Self::Done,
         Self::Psnr,
         Self::Worst,
-        Self::Gaussians,
+        Self::Model,
         Self::Time,
     ];
 
@@ -48,11 +55,14 @@ impl Column {
         match self {
             Self::Name => "Run",
             Self::Scene => "Scene",
+            Self::Recipe => "Recipe",
+            Self::Seed => "Seed",
+            Self::Photos => "Photos",
             Self::Status => "Status",
             Self::Done => "Iterations",
             Self::Psnr => "Test PSNR",
             Self::Worst => "Worst view",
-            Self::Gaussians => "Gaussians",
+            Self::Model => "Model",
             Self::Time => "Time",
         }
     }
@@ -65,7 +75,10 @@ impl Column {
     }
 
     fn is_text(self) -> bool {
-        matches!(self, Self::Name | Self::Scene | Self::Status)
+        matches!(
+            self,
+            Self::Name | Self::Scene | Self::Recipe | Self::Photos | Self::Status
+        )
     }
 
     fn number(self, row: &Row) -> Option<f64> {
@@ -74,22 +87,41 @@ impl Column {
             Self::Done => Some(info.done as f64),
             Self::Psnr => info.test.map(|[mean, _]| mean),
             Self::Worst => info.test.map(|[_, worst]| worst),
-            Self::Gaussians => info.plys.last().map(|ply| ply.gaussians as f64),
+            Self::Seed => info.seed,
+            Self::Model => info.plys.last().map(|ply| ply.gaussians as f64),
             Self::Time => row.seconds,
-            Self::Name | Self::Scene | Self::Status => None,
+            Self::Name | Self::Scene | Self::Recipe | Self::Photos | Self::Status => None,
         }
     }
 
     fn text(self, row: &Row) -> String {
-        let info = row.info.as_ref();
+        let Some(info) = &row.info else {
+            return match self {
+                Self::Name => &row.name,
+                Self::Status => "unread",
+                _ => "-",
+            }
+            .to_owned();
+        };
         let number = self.number(row);
         match self {
             Self::Name => row.name.clone(),
-            Self::Scene => info.map_or(String::new(), |info| info.scene.clone()),
-            Self::Status => info.map_or("unread".to_owned(), |info| info.status.clone()),
-            Self::Psnr | Self::Worst => number.map_or("-".to_owned(), |psnr| format!("{psnr:.2}")),
-            Self::Time => number.map_or("-".to_owned(), duration),
-            Self::Done | Self::Gaussians => number.map_or("-".to_owned(), count),
+            Self::Scene => info.scene.clone(),
+            Self::Recipe => info.recipe.clone(),
+            Self::Photos => info.size.clone(),
+            Self::Status => info.status.clone(),
+            _ if number.is_none() => "-".to_owned(),
+            Self::Psnr | Self::Worst => format!("{:.2}", number.unwrap_or_default()),
+            Self::Time => duration(number.unwrap_or_default()),
+            Self::Model | Self::Seed | Self::Done => {
+                let of_triangles = self == Self::Model && info.plys.last().is_some_and(|ply| ply.is_triangles);
+                let word = match self {
+                    Self::Model if of_triangles => " triangles",
+                    Self::Model => " Gaussians",
+                    _ => "",
+                };
+                count(number.unwrap_or_default()) + word
+            }
         }
     }
 }
@@ -114,7 +146,7 @@ impl Choice {
     fn rows<'a>(&self, rows: &'a [Row]) -> Vec<&'a Row> {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_ascii_lowercase).collect();
         let holds = |row: &&Row| {
-            let texts = [Column::Scene, Column::Status].map(|column| column.text(row));
+            let texts = [Column::Scene, Column::Recipe, Column::Status].map(|column| column.text(row));
             let all = format!("{} {}", row.path, texts.join(" ")).to_ascii_lowercase();
             words.iter().all(|word| all.contains(word))
         };
@@ -122,23 +154,35 @@ impl Choice {
         match self.column {
             Column::Name if !self.turned => {}
             column if column.is_text() => {
-                let texts: Vec<String> = rows.iter().map(|row| column.text(row)).collect();
-                let sign = if self.turned { -1.0 } else { 1.0 };
-                let place = |row: &&Row| {
-                    let text = column.text(row);
-                    sign * texts.iter().filter(|other| **other < text).count() as f64
-                };
-                rows = rising(rows, place);
+                rows = by_text(rows, if self.turned { -1.0 } else { 1.0 }, &|row| column.text(row));
             }
             column => {
                 let sign = if self.turned { 1.0 } else { -1.0 };
                 rows = rising(rows, |row| {
                     column.number(row).map_or(f64::INFINITY, |number| sign * number)
                 });
+                if matches!(column, Column::Psnr | Column::Worst) {
+                    // Figures of other photos are no better and no worse.
+                    rows = by_text(rows, 1.0, &photos);
+                }
             }
         }
         rows
     }
+}
+
+/// Rows by a text of theirs, from the end with a sign of -1; equal ones stay in order.
+fn by_text<'a>(rows: Vec<&'a Row>, sign: f64, text: &dyn Fn(&Row) -> String) -> Vec<&'a Row> {
+    let texts: Vec<String> = rows.iter().map(|row| text(row)).collect();
+    rising(rows, |row| {
+        let own = text(row);
+        sign * texts.iter().filter(|other| **other < own).count() as f64
+    })
+}
+
+/// What photos a run was measured against.
+fn photos(row: &Row) -> String {
+    Column::Scene.text(row) + &Column::Photos.text(row)
 }
 
 /// The table; `open` are the runs shown together with the numbers of their colours, of which the first is the one whose
@@ -232,6 +276,7 @@ mod tests {
         let info = RunInfo {
             status: status.to_owned(),
             scene: "garden".to_owned(),
+            size: "-".to_owned(),
             test: psnr.map(|psnr| [psnr, psnr - 3.0]),
             ..RunInfo::default()
         };
@@ -241,6 +286,31 @@ mod tests {
             info: Some(info),
             seconds: Some(61.0),
         }
+    }
+
+    #[test]
+    fn figures_are_compared_among_photos_of_one_size_only() {
+        let of = |name: &str, size: &str, psnr: f64| {
+            let mut row = row(name, "done", Some(psnr));
+            let info = row.info.get_or_insert_default();
+            info.size = size.to_owned();
+            info.recipe = "draft".to_owned();
+            row
+        };
+        let rows = vec![
+            of("a", "1/4", 30.0),
+            of("b", "full", 25.0),
+            of("c", "full", 26.0),
+            of("d", "1/4", 29.0),
+            of("e", "1/2", 31.0),
+            row("f", "done", Some(40.0)),
+        ];
+        let mut choice = Choice::default();
+        let html = table(&rows, &choice, &[]);
+        assert!(html.contains(">1/4</td>") && html.contains(">draft</td>"));
+        choice.sort(Column::Psnr);
+        let names: String = choice.rows(&rows).iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, "feadcb");
     }
 
     #[test]

@@ -26,7 +26,10 @@ pub(super) async fn follow() {
     for round in 1_u32.. {
         pause(EVERY_MS).await;
         let asked = with(|app| {
-            let running = app.runs.iter().filter(|run| run.info.is_running());
+            // One that has ended may go on: with stages behind its training, or resumed.
+            let all = round.is_multiple_of(INDEX_ROUNDS);
+            let may_go_on = |run: &&Run| run.info.is_running() || (all && run.info.total > 0);
+            let running = app.runs.iter().filter(may_go_on);
             let running = running.map(|run| run.path.clone()).collect::<Vec<_>>();
             (running, app.silent_since_ms.is_some())
         });
@@ -96,6 +99,8 @@ async fn step(path: String) {
         app.heard(answer.as_ref().err());
         let mut changed = false;
         let mut got = 0;
+        // The last model comes with the word that the run is over.
+        let followed = app.follows() && app.runs.first().is_some_and(|run| run.path == path);
         let run = app.run_mut(&path)?;
         if let Ok(rest) = metrics {
             changed |= take(run, &rest, &mut got, true);
@@ -119,7 +124,7 @@ async fn step(path: String) {
         app.live_bytes += got;
         if changed || replaced {
             app.draw_charts();
-            if app.follows() {
+            if followed || app.follows() {
                 app.show_newest();
             }
             app.show_progress();

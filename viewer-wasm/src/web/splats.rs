@@ -390,7 +390,12 @@ impl App {
         let of = streamed.map_or(String::new(), |streamed| {
             format!(" of {}", count(f64::from(streamed.finest)))
         });
-        let mut parts = vec![format!("{}{of} splats", count(f64::from(splats)))];
+        // What the run has made, in its own word.
+        let mesh = renderer
+            .and_then(|renderer| renderer.mesh.as_ref())
+            .filter(|_| model.is_none());
+        let (n, word) = mesh.map_or((splats, "splats"), |mesh| (mesh.n_triangles, "triangles"));
+        let mut parts = vec![format!("{}{of} {word}", count(f64::from(n)))];
         parts.extend(view.sort_ms.map(|ms| format!("sort {ms:.1} ms")));
         parts.extend(view.frame_ms.map(|ms| {
             let fps = 1000.0 / ms.max(1.0);

@@ -125,7 +125,14 @@ impl App {
         if self.address.tab == Tab::Runs {
             let open: Vec<(String, usize)> = self.runs.iter().map(|run| (run.path.clone(), run.color)).collect();
             dom::set_html("runs-table", &table(&self.table.rows, &self.table.choice, &open));
-            dom::set_text("runs-count", &format!("{} runs", self.table.rows.len()));
+            dom::set_text(
+                "runs-count",
+                &format!(
+                    "{} {}",
+                    self.table.rows.len(),
+                    if self.table.rows.len() == 1 { "run" } else { "runs" }
+                ),
+            );
         }
     }
 

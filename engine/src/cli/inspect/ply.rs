@@ -88,8 +88,8 @@ impl Description for PlyDescription {
         writeln!(out, "iteration  {}", stated(self.iteration.map(|it| it.to_string())))?;
         writeln!(
             out,
-            "{:<11}{:>12}{:>12}{:>12}{:>12}{:>12}",
-            "", "least", "1 %", "median", "99 %", "greatest"
+            "{:<11}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}",
+            "", "least", "1 %", "median", "99 %", "greatest", "mean"
         )?;
         let rows = [
             ("x", &self.position[0]),
@@ -100,7 +100,8 @@ impl Description for PlyDescription {
             ("aspect", &self.aspect),
         ];
         for (name, s) in rows {
-            let values = [s.least, s.low, s.median, s.high, s.greatest].map(|value| format!("{:>12}", figure(value)));
+            let values =
+                [s.least, s.low, s.median, s.high, s.greatest, s.mean].map(|value| format!("{:>12}", figure(value)));
             writeln!(out, "{name:<11}{}", values.concat())?;
         }
         for (property, n) in &self.not_finite {
@@ -146,7 +147,7 @@ mod tests {
             "Gaussians  5, SH degree ",
             "rendering  mip, 2D filter of 0.1 px^2; with a 3D filter beside the model\n",
             "iteration  40\n",
-            "median        99 %    greatest\n",
+            "median        99 %    greatest        mean\n",
             "\nopacity ",
         ] {
             assert!(text.contains(words), "{words}\n{text}");

@@ -33,6 +33,8 @@ pub(super) struct RunDescription {
     /// Test views of the last evaluation that lie 2 dB and more under their median, the lowest first; empty when its
     /// `metrics.json` cannot be read.
     low_views: Vec<NamedView>,
+    /// Mean opacity of the model at the last evaluation, 0 to 1; null where that does not say.
+    mean_opacity: Option<f64>,
     /// Names of the checkpoints, oldest first.
     checkpoints: Vec<String>,
     /// A process writes to the folder; none = not known.
@@ -48,7 +50,7 @@ pub(super) struct RunDescription {
 impl RunDescription {
     pub(super) fn of(root: &Path) -> Result<Self, RunFolderError> {
         let mut record = RunRecord::read(&record_path(root))?;
-        let low_views = complete(&mut record, root);
+        let (low_views, mean_opacity) = complete(&mut record, root);
         let written_to = is_written_to(root);
         if record.status == Status::Running && written_to != Some(false) {
             keep_up(&mut record, &root.join(METRICS_FILE));
@@ -70,6 +72,7 @@ impl RunDescription {
             commit: environment.map(|environment| environment.engine.commit),
             recipe: settings.ok().map(|profile| recipe(&profile)),
             low_views,
+            mean_opacity,
             checkpoints: names(&checkpoints_path(root)),
             written_to,
             bytes: size(root, 8),
@@ -81,9 +84,9 @@ impl RunDescription {
 }
 
 /// Takes the figures of evaluations from their files, which tell more than the index of an older run; gives the low test
-/// views of the last one.
-fn complete(record: &mut RunRecord, root: &Path) -> Vec<NamedView> {
-    let mut low_views = Vec::new();
+/// views of the last one, and the mean opacity of its model.
+fn complete(record: &mut RunRecord, root: &Path) -> (Vec<NamedView>, Option<f64>) {
+    let (mut low_views, mut mean_opacity) = (Vec::new(), None);
     for eval in &mut record.evals {
         let file = is_inside_name(&eval.path)
             .then(|| EvalFile::read(&root.join(&eval.path)))
@@ -92,10 +95,11 @@ fn complete(record: &mut RunRecord, root: &Path) -> Vec<NamedView> {
             let [test, train] = [&file.test, &file.train].map(|set| set.as_ref().map(SetRecord::from));
             (eval.test, eval.train) = (test, train);
         }
+        mean_opacity = file.as_ref().and_then(|file| file.mean_opacity);
         let test = file.and_then(|file| file.test);
         low_views = test.map(|test| test.low_views).unwrap_or_default();
     }
-    low_views
+    (low_views, mean_opacity)
 }
 
 /// Takes how far a run is from its last step: its index is written again only when a model is saved.
@@ -231,6 +235,9 @@ impl Description for RunDescription {
                 }
             }
         }
+        if let Some(mean) = self.mean_opacity {
+            writeln!(out, "  mean opacity {mean:.4} at the last evaluation")?;
+        }
         print_low_views(&self.low_views, out)?;
         if !run.stages.is_empty() {
             writeln!(out, "stages")?;
@@ -356,9 +363,9 @@ mod tests {
         }
         let older = record.evals.clone();
         let scratch = Scratch::new();
-        assert!(complete(&mut record, scratch.path()).is_empty());
+        assert!(complete(&mut record, scratch.path()).0.is_empty());
         assert_eq!(record.evals, older, "without files the index is all there is");
-        assert!(complete(&mut record, &root).is_empty());
+        assert!(complete(&mut record, &root).0.is_empty());
         assert_eq!(record.evals, known);
 
         let path = &known[1].path;
@@ -372,7 +379,7 @@ mod tests {
         std::fs::create_dir_all(to.parent().unwrap()).unwrap();
         std::fs::write(to, serde_json::to_string(&file).unwrap()).unwrap();
         let mut described = RunDescription::of(&root).unwrap();
-        described.low_views = complete(&mut described.record, scratch.path());
+        described.low_views = complete(&mut described.record, scratch.path()).0;
         let mut out = Vec::new();
         described.print(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();

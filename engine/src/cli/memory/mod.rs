@@ -7,7 +7,10 @@ use std::path::Path;
 
 use super::exit::unprinted;
 use super::{Exit, Failure, find};
+use crate::config::{Inputs, resolve};
 use crate::memory::MIB;
+use crate::record::events::Primitive;
+use crate::record::run_folder::config_path;
 use report::MemoryReport;
 
 /// Reads a run's records and prints the report to `out`.
@@ -17,10 +20,18 @@ use report::MemoryReport;
 pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let found = find::run(target).map_err(boxed)?;
     let report = MemoryReport::of(&found.root, &found.record).map_err(boxed)?;
+    let settings = resolve(&Inputs {
+        file: Some(config_path(&found.root)),
+        ..Inputs::default()
+    });
+    let primitive = match settings.is_ok_and(|profile| profile.is_triangles()) {
+        true => Primitive::Triangles,
+        false => Primitive::Gaussians,
+    };
     let written = if json {
         print_json(&report, out)
     } else {
-        print(&report, out)
+        print(&report, primitive, out)
     };
     written.map_err(|error| boxed(unprinted(error)))?;
     Ok(Exit::Ok)
@@ -38,7 +49,7 @@ fn print_json(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
+fn print(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io::Result<()> {
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
     let signed = |bytes: i64| format!("{:+.1} MiB", bytes as f64 / MIB as f64);
     let unless = |bytes: Option<i64>| bytes.map_or_else(|| "unknown".to_owned(), signed);
@@ -100,8 +111,11 @@ fn print(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     if let Some(c) = report.capacities {
         writeln!(
             out,
-            "capacity   {} Gaussians, {} visible records, {} intersections",
-            c.n_cap, c.v_cap, c.i_cap
+            "capacity   {} {}, {} visible records, {} intersections",
+            c.n_cap,
+            primitive.name(),
+            c.v_cap,
+            c.i_cap
         )?;
     }
     writeln!(out, "by purpose, at the peak")?;

@@ -1,5 +1,10 @@
 //! Folding the 3D filter into opacity and scale.
 
+use std::ops::Range;
+
+use crate::gaussians::Gaussians;
+use crate::math::sigmoid;
+
 /// Opacity and scales that stand for a Gaussian and its filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fused {
@@ -36,6 +41,40 @@ pub fn fuse(log_scales: [f32; 3], logit_opacity: f32, filter_3d: f32) -> Fused {
     }
 }
 
+/// Mean opacity of a model as a fused file has it, 0 to 1. Values that are not finite are passed over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MeanOpacity {
+    sum: f64,
+    count: u64,
+}
+
+impl MeanOpacity {
+    /// Takes a Gaussian with its filter.
+    pub fn add(&mut self, log_scales: [f32; 3], logit_opacity: f32, filter_3d: f32) {
+        let opacity = f64::from(sigmoid(fuse(log_scales, logit_opacity, filter_3d).logit_opacity));
+        if opacity.is_finite() {
+            self.sum += opacity;
+            self.count += 1;
+        }
+    }
+
+    /// Takes those Gaussians of `model` that `range` numbers.
+    pub fn add_part(&mut self, model: &Gaussians, range: Range<usize>) {
+        for i in range {
+            let (Some(scales), Some(logit)) = (model.log_scales.get(i), model.logit_opacities.get(i)) else {
+                continue;
+            };
+            self.add(*scales, *logit, model.filter_3d.get(i).copied().unwrap_or(0.0));
+        }
+    }
+
+    /// The mean; `None` of nothing.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
 /// `ln(1 + e^x)` without overflow.
 fn softplus(x: f64) -> f64 {
     x.max(0.0) + (-x.abs()).exp().ln_1p()
@@ -45,8 +84,17 @@ fn softplus(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn sigmoid(x: f64) -> f64 {
-        1.0 / (1.0 + (-x).exp())
+    #[test]
+    fn the_mean_opacity_is_that_of_the_fused_file() {
+        let mut mean = MeanOpacity::default();
+        assert_eq!(mean.mean(), None);
+        mean.add([0.0; 3], 0.0, 0.0);
+        mean.add([0.0; 3], f32::NAN, 0.0);
+        assert_eq!(mean.mean(), Some(0.5));
+        let fused = fuse([0.0; 3], 0.0, 1.0);
+        mean.add([0.0; 3], 0.0, 1.0);
+        let expected = 0.5 * (0.5 + sigmoid(f64::from(fused.logit_opacity)));
+        assert!((mean.mean().unwrap_or_default() - expected).abs() < 1e-7 && expected < 0.5);
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod sound;
 mod summary;
 mod write;
 
-pub use fuse::{Fused, fuse};
+pub use fuse::{Fused, MeanOpacity, fuse};
 pub use notes::Notes;
 pub use parts::PlyParts;
 pub(in crate::export) use read::read_noted;

@@ -27,6 +27,8 @@ pub struct Spread {
     pub high: f32,
     /// Greatest finite value.
     pub greatest: f32,
+    /// Mean of all finite values.
+    pub mean: f32,
 }
 
 /// What a file holds.
@@ -128,6 +130,8 @@ impl Values {
 #[derive(Default)]
 struct Collected {
     ends: Option<[f32; 2]>,
+    sum: f64,
+    count: u64,
     sample: Vec<f32>,
 }
 
@@ -138,6 +142,8 @@ impl Collected {
         }
         let [least, greatest] = self.ends.unwrap_or([value; 2]);
         self.ends = Some([least.min(value), greatest.max(value)]);
+        self.sum += f64::from(value);
+        self.count += 1;
         if sampled {
             self.sample.push(value);
         }
@@ -156,6 +162,7 @@ impl Collected {
             median: at(50),
             high: at(99),
             greatest,
+            mean: (self.sum / self.count.max(1) as f64) as f32,
         }
     }
 }
@@ -201,6 +208,7 @@ mod tests {
             median: 50.0,
             high: 99.0,
             greatest: 100.0,
+            mean: 50.0,
         };
         assert_eq!(found.position[0], x);
         assert_eq!((found.opacity.least, found.opacity.greatest), (0.5, 0.5));

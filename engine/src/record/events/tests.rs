@@ -14,6 +14,8 @@ fn train() -> TrainRow {
         neighbour_geometry: None,
         neighbour_photometric: None,
         gaussians: 7000,
+        triangles: None,
+        vertices: None,
         visible: 900,
         intersections: 5000,
         its: Some(12.5),
@@ -33,6 +35,20 @@ fn training_rows_have_the_published_keys_in_order() {
     assert_eq!(
         line(&MetricsRow::Train(train())),
         r#"{"type":"train","it":491,"loss":0.214,"l1":0.1,"gaussians":7000,"visible":900,"intersections":5000,"its":12.5,"t_s":39.281}"#
+    );
+}
+
+#[test]
+fn rows_of_triangles_count_triangles_and_vertices() {
+    let row = TrainRow {
+        triangles: Some(7000),
+        vertices: Some(4000),
+        ..train()
+    };
+    let text = line(&MetricsRow::Train(row));
+    assert!(
+        text.contains(r#""gaussians":7000,"triangles":7000,"vertices":4000,"visible":900"#),
+        "{text}"
     );
 }
 
@@ -85,6 +101,9 @@ fn evaluation_rows() {
             worst_fog_share: Some(0.5),
         },
         gaussians: 4,
+        triangles: None,
+        vertices: None,
+        mean_opacity: None,
         t_s: 1.0,
     };
     assert_eq!(

@@ -29,7 +29,7 @@ impl fmt::Display for Event {
                 )
             }
             Self::Reset { opacity } => write!(f, "opacities lowered to at most {opacity}"),
-            Self::Live { kept, gaussians } => write!(f, "snapshot of {kept} of {gaussians} Gaussians"),
+            Self::Live { kept, gaussians } => write!(f, "snapshot of {kept} of {gaussians}"),
             Self::Filter { views } => write!(f, "3D filter recomputed from {views} views"),
             Self::Stall {
                 buffer,
@@ -37,7 +37,7 @@ impl fmt::Display for Event {
                 capacity,
             } => {
                 let what = match buffer {
-                    StallBuffer::Visible => "visible Gaussians",
+                    StallBuffer::Visible => "visible records",
                     StallBuffer::Intersections => "tile intersections",
                 };
                 write!(f, "a step wanted {wanted} {what} and there is room for {capacity}")

@@ -20,12 +20,13 @@ use self::checker::problem;
 use super::*;
 use crate::config::{Inputs, LpipsRange, resolve};
 use crate::eval::{ViewRow, view_metrics};
-use crate::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
+use crate::export::{MeanOpacity, PlyComments, PlyFlavor, RenderMode, write_ply};
 use crate::gaussians::Gaussians;
 use crate::program::Shape;
 use crate::record::evaluated_view::EvaluatedView;
 use crate::record::events::{
-    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, RunEvent, Start, TrainRow,
+    Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, Primitive, RunEvent, Stage, Start,
+    TrainRow,
 };
 use crate::record::pictures::PictureWriter;
 use crate::record::sinks::{Sinks, Stamp};
@@ -250,6 +251,8 @@ fn make(scratch: &Scratch, root: &Path) {
         i_cap: 256,
     };
     tell(RunEvent::Start(Start {
+        primitive: Primitive::Gaussians,
+        stage: Stage::Train,
         from: 0,
         iterations: 40,
         cap_bytes: 1 << 20,
@@ -268,6 +271,8 @@ fn make(scratch: &Scratch, root: &Path) {
             neighbour_geometry: None,
             neighbour_photometric: None,
             gaussians,
+            triangles: None,
+            vertices: None,
             visible: gaussians,
             intersections: gaussians,
             its: (it > 1).then_some(12.5),
@@ -302,6 +307,9 @@ fn make(scratch: &Scratch, root: &Path) {
             let counts = Box::new(histogram(&Gaussian::from_model(&model(gaussians as usize))));
             tell(RunEvent::Histograms(Histograms { it, counts }));
             let mut eval = EvalFile::new(it, gaussians, f64::from(it) * 0.08, LpipsRange::ZeroOne);
+            let mut opacity = MeanOpacity::default();
+            opacity.add_part(&model(gaussians as usize), 0..gaussians as usize);
+            eval.mean_opacity = opacity.mean();
             for (set, views) in [(Split::Test, &scene.test), (Split::Train, &scene.train)] {
                 let error = if set == Split::Test { 4.0 } else { 3.0 } / it as f32;
                 let mut rows = Vec::new();

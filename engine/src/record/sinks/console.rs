@@ -33,7 +33,6 @@ const LINE_END: &str = "\x1b[K\x1b[?7h";
 pub struct Terminal {
     out: Box<dyn Write + Send>,
     live: bool,
-    counted: &'static str,
 }
 
 impl Terminal {
@@ -53,17 +52,7 @@ impl Terminal {
     /// Any writer; `live` says whether lines may be redrawn in place.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>, live: bool) -> Self {
-        Self {
-            out,
-            live,
-            counted: "Gaussians",
-        }
-    }
-
-    /// The same for a model of something else than Gaussians.
-    #[must_use]
-    pub fn counting(self, counted: &'static str) -> Self {
-        Self { counted, ..self }
+        Self { out, live }
     }
 }
 
@@ -71,8 +60,6 @@ impl Terminal {
 pub struct Console {
     out: Box<dyn Write + Send>,
     live: bool,
-    /// What the model is made of.
-    counted: &'static str,
     /// Time between two progress lines.
     every: Duration,
     start: Option<(Start, Duration)>,
@@ -94,7 +81,6 @@ impl Console {
         Self {
             out: terminal.out,
             live: terminal.live,
-            counted: terminal.counted,
             every: if terminal.live { REDRAW_EVERY } else { every },
             start: None,
             reserved_bytes: None,
@@ -107,10 +93,11 @@ impl Console {
 
     fn train(&mut self, row: &TrainRow, now: Duration) {
         let last = self.start.is_some_and(|(start, _)| row.it == start.iterations);
-        if last || self.is_due(Stage::Train, now) {
+        let stage = self.start.map_or(Stage::Train, |(start, _)| start.stage);
+        if last || self.is_due(stage, now) {
             self.host.refresh(now);
-            let line = self.train_line(row, now);
-            self.show(Stage::Train, line, now);
+            let line = self.train_line(stage, row, now);
+            self.show(stage, line, now);
         }
     }
 
@@ -128,9 +115,15 @@ impl Console {
         }
     }
 
-    fn train_line(&self, row: &TrainRow, now: Duration) -> String {
+    fn train_line(&self, stage: Stage, row: &TrainRow, now: Duration) -> String {
         let total = self.start.map_or(row.it, |(start, _)| start.iterations);
-        let mut line = format!("train {} {}/{total} L:{:.3}", bar(row.it, total), row.it, row.loss);
+        let mut line = format!(
+            "{} {} {}/{total} L:{:.3}",
+            stage.name(),
+            bar(row.it, total),
+            row.it,
+            row.loss
+        );
         let cap = self.start.map(|(start, _)| start.cap_bytes);
         if let (Some(reserved), Some(cap @ 1..)) = (self.reserved_bytes, cap) {
             line += &format!(" V:{:.0}%", 100.0 * reserved as f64 / cap as f64);
@@ -159,7 +152,7 @@ impl Console {
             _ => String::new(),
         };
         let text = format!(
-            "evaluated {} at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {} {}",
+            "evaluated {} at {}: PSNR {:.2} dB ({}{:.2} per channel{}), SSIM {:.4}{}{}, L1 {:.4}, {}{}",
             count(row.n, &format!("{} view", row.set.name())),
             row.it,
             row.psnr_image,
@@ -171,8 +164,8 @@ impl Console {
             optional("valid", row.ssim_valid),
             optional("LPIPS", row.lpips),
             row.l1,
-            row.gaussians,
-            self.counted,
+            model(row),
+            optional("mean opacity", row.mean_opacity),
         );
         self.say(&text);
     }
@@ -321,6 +314,14 @@ fn bar(done: u32, total: u32) -> String {
     format!("[{}{}]", "#".repeat(filled), "-".repeat(BAR_CELLS as usize - filled))
 }
 
+/// What the model of an evaluation is made of, counted.
+fn model(row: &EvalRow) -> String {
+    match (row.triangles, row.vertices) {
+        (Some(triangles), Some(vertices)) => format!("{triangles} triangles, {vertices} vertices"),
+        _ => format!("{} Gaussians", row.gaussians),
+    }
+}
+
 fn rate(its: f32) -> String {
     if its < 0.1 {
         format!("{its:.3}")
@@ -333,7 +334,7 @@ fn rate(its: f32) -> String {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::record::events::Capacities;
+    use crate::record::events::{Capacities, Primitive};
     use std::sync::{Arc, Mutex};
 
     #[derive(Clone, Default)]
@@ -366,6 +367,8 @@ mod tests {
             i_cap: 1,
         };
         let start = Start {
+            primitive: Primitive::Gaussians,
+            stage: Stage::Train,
             from: 0,
             iterations: 25_000,
             cap_bytes: 1000,
@@ -393,6 +396,8 @@ mod tests {
             neighbour_geometry: None,
             neighbour_photometric: None,
             gaussians: 7000,
+            triangles: None,
+            vertices: None,
             visible: 1,
             intersections: 1,
             its: Some(0.854_5),
@@ -412,6 +417,17 @@ mod tests {
             buffer.text(),
             "train [--------------------] 491/25000 L:0.214 V:100% R:34% C:14% 0.9it/s 0:09:31 ETA 7:58:02\n"
         );
+    }
+
+    #[test]
+    fn steps_of_a_stage_have_its_name() {
+        for (stage, word) in [(Stage::Coarse, "coarse [--"), (Stage::Refine, "refine [--")] {
+            let (mut console, buffer) = console(false);
+            let (start, at) = console.start.unwrap();
+            console.start = Some((Start { stage, ..start }, at));
+            console.take(&RunEvent::Train(row(491)), seconds(571)).unwrap();
+            assert!(buffer.text().starts_with(word));
+        }
     }
 
     #[test]
@@ -530,9 +546,12 @@ mod tests {
                 worst_fog_share: Some(0.76),
             },
             gaussians: 9,
+            triangles: None,
+            vertices: None,
+            mean_opacity: None,
             t_s: 0.0,
         };
-        let event = RunEvent::Eval(eval);
+        let event = RunEvent::Eval(eval.clone());
         console.take(&event, seconds(7)).unwrap();
         assert_eq!(
             buffer.text(),
@@ -540,11 +559,18 @@ mod tests {
              evaluated 40 test views at 7000: PSNR 28.25 dB (median 29.00, worst 15.68 view?024; 28.50 per channel), \
              SSIM 0.9000, valid 0.9100, L1 0.0200, 9 Gaussians\n"
         );
-        let terminal = Terminal::new(Box::new(buffer.clone()), false).counting("triangles");
-        let mut console = Console::new(terminal, seconds(10));
-        console.take(&event, seconds(7)).unwrap();
+        let of_triangles = EvalRow {
+            triangles: Some(9),
+            vertices: Some(7),
+            mean_opacity: Some(0.43),
+            ..eval
+        };
+        console.take(&RunEvent::Eval(of_triangles), seconds(7)).unwrap();
         let said = buffer.text();
-        assert!(said.ends_with(", 9 triangles\n"), "{said}");
+        assert!(
+            said.ends_with(", 9 triangles, 7 vertices, mean opacity 0.4300\n"),
+            "{said}"
+        );
     }
 
     #[test]

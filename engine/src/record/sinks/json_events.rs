@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::Receiver;
 use crate::export::ExportError;
-use crate::record::events::{Capacities, MemoryRow, MetricsRow, RunEvent};
+use crate::record::events::{Capacities, MemoryRow, MetricsRow, Primitive, RunEvent};
 
 /// Steps between two training lines.
 const EVERY: u32 = 10;
@@ -26,6 +26,8 @@ enum Line<'a> {
         cap_bytes: u64,
         #[serde(flatten)]
         capacities: Capacities,
+        model: Primitive,
+        stage: &'static str,
     },
     Progress {
         stage: &'static str,
@@ -83,6 +85,8 @@ impl Receiver for JsonEvents {
                     iterations: start.iterations,
                     cap_bytes: start.cap_bytes,
                     capacities: start.capacities,
+                    model: start.primitive,
+                    stage: start.stage.name(),
                 }
             }
             RunEvent::Progress(progress) => Line::Progress {
@@ -143,6 +147,8 @@ mod tests {
             neighbour_geometry: None,
             neighbour_photometric: None,
             gaussians: 7,
+            triangles: None,
+            vertices: None,
             visible: 5,
             intersections: 9,
             its: None,
@@ -160,6 +166,8 @@ mod tests {
             i_cap: 3,
         };
         let start = Start {
+            primitive: Primitive::Gaussians,
+            stage: Stage::Train,
             from: 0,
             iterations: 11,
             cap_bytes: 4,
@@ -196,7 +204,7 @@ mod tests {
         assert_eq!(
             lines[..5],
             [
-                r#"{"type":"start","from":0,"iterations":11,"cap_bytes":4,"n_cap":1,"v_cap":2,"i_cap":3}"#,
+                r#"{"type":"start","from":0,"iterations":11,"cap_bytes":4,"n_cap":1,"v_cap":2,"i_cap":3,"model":"gaussians","stage":"train"}"#,
                 &row(10),
                 &row(11),
                 r#"{"type":"event","it":10,"kind":"filter","detail":{"views":3}}"#,

@@ -66,7 +66,7 @@ impl Receiver for MemoryJsonl {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::record::events::Start;
+    use crate::record::events::{Primitive, Stage, Start};
     use crate::scene::scratch::Scratch;
 
     #[test]
@@ -80,6 +80,8 @@ mod tests {
             i_cap: 1,
         };
         let start = Start {
+            primitive: Primitive::Gaussians,
+            stage: Stage::Train,
             from: 0,
             iterations: 500,
             cap_bytes: 10,

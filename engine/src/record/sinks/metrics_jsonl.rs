@@ -85,7 +85,7 @@ impl Receiver for MetricsJsonl {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::record::events::{Capacities, EventRow, Start, TrainRow};
+    use crate::record::events::{Capacities, EventRow, Primitive, Stage, Start, TrainRow};
     use crate::scene::scratch::Scratch;
 
     fn train(it: u32) -> RunEvent {
@@ -99,6 +99,8 @@ mod tests {
             neighbour_geometry: None,
             neighbour_photometric: None,
             gaussians: 10,
+            triangles: None,
+            vertices: None,
             visible: 9,
             intersections: 8,
             its: None,
@@ -113,6 +115,8 @@ mod tests {
             i_cap: 1,
         };
         RunEvent::Start(Start {
+            primitive: Primitive::Gaussians,
+            stage: Stage::Train,
             from,
             iterations,
             cap_bytes: 1,

@@ -37,6 +37,7 @@ impl Session {
             open,
             scene: path,
             loaded,
+            stage,
             mut chosen,
             made_by,
             resume,
@@ -175,10 +176,6 @@ impl Session {
         drop(first);
         folder.write_inputs(&scene, &points, from.is_some())?;
         let aloud = terminal.is_some();
-        let terminal = match profile.is_triangles() {
-            true => terminal.map(|terminal| terminal.counting("triangles")),
-            false => terminal,
-        };
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
         if let Some(out) = json {
@@ -209,6 +206,7 @@ impl Session {
             lpips,
             trainer,
             phase,
+            stage,
             sampler,
             sinks,
             kept: checkpoint::kept(&folder.checkpoints()),

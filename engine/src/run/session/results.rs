@@ -39,6 +39,14 @@ pub(in crate::run) fn comments(look: &Look, iteration: u32, origin: [f64; 3]) ->
     }
 }
 
+/// The same of models of triangles, as lines of the header.
+pub(in crate::run) fn triangle_comments(iteration: u32, origin: [f64; 3]) -> Vec<String> {
+    let iteration = format!("iteration {iteration}");
+    std::iter::once(iteration)
+        .chain(kiln_ply::origin_comment(origin))
+        .collect()
+}
+
 impl Session {
     /// Evaluates the test views and five training views with the model as it is. Gives the event with which the run
     /// ends, when it is to stop early.
@@ -56,6 +64,9 @@ impl Session {
         let gaussians = self.trainer.gaussians();
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
         let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        file.vertices = self.trainer.vertices();
+        file.mean_opacity = self.trainer.mean_opacity()?;
+        file.triangles = file.vertices.map(|_| gaussians);
         let is_last = iteration >= self.profile.schedule.iterations;
         file.poses = self.profile.train.refine_poses.map(|poses| match poses.test_steps {
             0 => PoseSource::Refined,
@@ -165,9 +176,7 @@ impl Session {
         let iteration = self.trainer.iteration();
         let model = self.trainer.triangles()?;
         let path = self.folder.ply_path(iteration, PlyKind::Triangles);
-        let mut comments = vec![format!("iteration {iteration}")];
-        comments.extend(kiln_ply::origin_comment(self.scene.origin));
-        write_triangles(&model, &comments, &path)?;
+        write_triangles(&model, &triangle_comments(iteration, self.scene.origin), &path)?;
         let count = u32::try_from(model.triangles.len()).unwrap_or(u32::MAX);
         let mut files = vec![self.folder.add_ply(iteration, PlyKind::Triangles, count)?];
         if iteration >= self.profile.schedule.iterations {

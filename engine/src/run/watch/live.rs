@@ -1,6 +1,6 @@
 //! A light snapshot of the model while it trains, for who looks on: `live.ply`.
 //!
-//! Every k-th Gaussian with its constant colour, in one file that is replaced. Reading it from the device is all that
+//! Every k-th Gaussian or triangle with its constant colour, in one file that is replaced. Reading it from the device is all that
 //! training waits for: a thread writes. Snapshots keep to a share of the time since the first step, whatever one
 //! costs on this device, and change nothing that is trained.
 
@@ -11,14 +11,18 @@ use super::{Context, Watch};
 use crate::config::Profile;
 use crate::export::{ExportError, PlyComments, PlyFlavor, write_ply};
 use crate::gaussians::Gaussians;
+use crate::mesh::{MeshError, write_triangles};
 use crate::plan::Look;
 use crate::record::events::Event;
 use crate::record::sinks::worker::Worker;
 use crate::run::RunError;
-use crate::run::session::comments;
+use crate::run::session::{comments, triangle_comments};
+use crate::triangles::TriangleModel;
 
 /// Most Gaussians of a snapshot: 10 MB.
 const MOST: u32 = 150_000;
+/// Most triangles of one: 10 MB where no two of them share a vertex.
+const MOST_TRIANGLES: u32 = 90_000;
 /// Share of the training time that snapshots may take.
 const SHARE: f64 = 0.01;
 /// Parts of a run after each of which there is a snapshot, though it comes early.
@@ -26,8 +30,13 @@ const PARTS: u32 = 20;
 
 struct Job {
     path: PathBuf,
-    model: Gaussians,
-    comments: PlyComments,
+    model: Model,
+}
+
+enum Model {
+    Gaussians(Gaussians, PlyComments),
+    /// With lines for the header.
+    Triangles(TriangleModel, Vec<String>),
 }
 
 /// A snapshot on its way to the disk.
@@ -52,11 +61,7 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn new(profile: &Profile) -> Self {
         Self {
-            // The viewer shows splats.
-            every: match profile.is_triangles() {
-                true => Duration::ZERO,
-                false => Duration::from_secs_f64(profile.schedule.live_seconds),
-            },
+            every: Duration::from_secs_f64(profile.schedule.live_seconds),
             begun: None,
             last: None,
             spent: Duration::ZERO,
@@ -81,24 +86,30 @@ impl Live {
         ctx.trainer.idle_gpu()?;
         self.spent += start.elapsed() / ctx.trainer.report().capacities.slots.max(1);
         let start = Instant::now();
-        let (model, gaussians) = ctx.trainer.sample(MOST)?;
-        let kept = u32::try_from(model.len()).unwrap_or(u32::MAX);
-        let job = Job {
-            path: ctx.folder.live_path(),
-            model,
-            comments: comments(
-                &Look::of(ctx.profile, 0),
-                it,
-                ctx.folder.record().scene.origin.unwrap_or_default(),
-            ),
+        let origin = ctx.folder.record().scene.origin.unwrap_or_default();
+        let (model, kept, of) = match ctx.trainer.is_triangles() {
+            false => {
+                let (model, of) = ctx.trainer.sample(MOST)?;
+                let comments = comments(&Look::of(ctx.profile, 0), it, origin);
+                let kept = model.len();
+                (Model::Gaussians(model, comments), kept, of)
+            }
+            true => {
+                let (model, of) = ctx.trainer.sample_triangles(MOST_TRIANGLES)?;
+                let kept = model.triangles.len();
+                (Model::Triangles(model, triangle_comments(it, origin)), kept, of)
+            }
         };
+        let kept = u32::try_from(kept).unwrap_or(u32::MAX);
+        let path = ctx.folder.live_path();
+        let job = Job { path, model };
         let worker = match &mut self.worker {
             Some(worker) => worker,
             none => none.insert(Worker::start("live", ctx.folder.root(), 1, write)?),
         };
         match worker.give(job) {
             Ok(number) => {
-                let event = Event::Live { kept, gaussians };
+                let event = Event::Live { kept, gaussians: of };
                 self.pending = Some(Pending { number, it, event });
             }
             Err(error) => self.give_up(&error, ctx),
@@ -152,7 +163,15 @@ impl Watch for Live {
 }
 
 fn write(job: Job) -> Result<(), ExportError> {
-    write_ply(&job.path, &job.model, PlyFlavor::Fused, job.comments)
+    match job.model {
+        Model::Gaussians(model, comments) => write_ply(&job.path, &model, PlyFlavor::Fused, comments),
+        Model::Triangles(model, comments) => {
+            write_triangles(&model, &comments, &job.path).map_err(|error| match error {
+                MeshError::Export(error) => error,
+                other => ExportError::new(&job.path, std::io::Error::other(other.to_string())),
+            })
+        }
+    }
 }
 
 #[cfg(test)]

@@ -168,6 +168,7 @@ impl Trainer {
             status: StepStatus {
                 iteration,
                 counters,
+                vertices: self.vertices(),
                 pair: self.pair_means(slot, flight)?,
             },
             done,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Target, Trainer};
+use crate::export::MeanOpacity;
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::StepUniforms;
 use crate::plan::{Job, Look, ViewSums, schedule};
@@ -99,6 +100,29 @@ impl Trainer {
         Ok(step::read_sample(&mut self.gpu, &self.tensors, most)?)
     }
 
+    /// Mean opacity of the model, 0 to 1: of Gaussians with the 3D filter folded in, as their file has it; of triangles over their
+    /// vertices. `None` of an empty model.
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`].
+    pub fn mean_opacity(&mut self) -> Result<Option<f64>, TrainError> {
+        self.finish()?;
+        if let Some(run) = self.model.triangles() {
+            let (vertices, floor) = (run.vertices, run.floor);
+            let weights = step::read_weights(&mut self.gpu, &self.tensors, vertices)?;
+            let sum: f64 = weights
+                .iter()
+                .map(|weight| kiln_triangles::opacity::of(*weight, floor))
+                .sum();
+            return Ok((!weights.is_empty()).then(|| sum / weights.len() as f64));
+        }
+        let mut mean = MeanOpacity::default();
+        step::read_opacities(&mut self.gpu, &self.tensors, &mut |scales, logit, filter| {
+            mean.add(scales, logit, filter);
+        })?;
+        Ok(mean.mean())
+    }
+
     /// Histograms that have arrived since the last call. They come some steps late, like status words, so that nothing
     /// waits for them.
     ///
@@ -191,7 +215,7 @@ impl Trainer {
         let state = CheckpointState {
             iteration: self.iteration,
             gaussians: counters.gaussians,
-            vertices: self.model.triangles().map(|run| run.vertices),
+            vertices: self.vertices(),
             sh_degree: self.report.capacities.sh_degree,
             steps: self.steps,
             sampler: sampler.clone(),

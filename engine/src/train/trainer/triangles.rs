@@ -29,6 +29,12 @@ impl Trainer {
         self.model.triangles().is_some()
     }
 
+    /// Vertices of the model as far as the host knows; none of Gaussians.
+    #[must_use]
+    pub fn vertices(&self) -> Option<u32> {
+        self.model.triangles().map(|run| run.vertices)
+    }
+
     /// Begins with `model`.
     ///
     /// # Errors
@@ -46,6 +52,24 @@ impl Trainer {
     pub fn triangles(&mut self) -> Result<TriangleModel, TrainError> {
         self.finish()?;
         Ok(self.triangle_state()?.model)
+    }
+
+    /// At most `most` triangles of the model, and how many it has; see [`step::read_triangle_sample`].
+    ///
+    /// # Errors
+    /// [`TrainError::Memory`] when the plan is for no model of triangles.
+    pub fn sample_triangles(&mut self, most: u32) -> Result<(TriangleModel, u32), TrainError> {
+        self.finish()?;
+        let run = self.run()?;
+        let numbers = [run.floor, run.settings.sigma_at(self.iteration)];
+        let vertices = run.vertices;
+        Ok(step::read_triangle_sample(
+            &mut self.gpu,
+            &self.tensors,
+            vertices,
+            numbers,
+            most,
+        )?)
     }
 
     fn run(&self) -> Result<&TriangleRun, TrainError> {

@@ -24,7 +24,7 @@ use crate::export::ExportError;
 use crate::kernels::histogram::Quantity;
 use crate::plugins::TensorboardOptions;
 use crate::record::evaluated_view::{EvaluatedView, PictureKind};
-use crate::record::events::{EvalRow, Event, GpuRow, Histograms, MemoryRow, RunEvent, TrainRow};
+use crate::record::events::{EvalRow, Event, GpuRow, Histograms, MemoryRow, Primitive, RunEvent, TrainRow};
 use crate::vk::Throttle;
 
 /// How names of event files begin; TensorBoard looks for it.
@@ -42,6 +42,7 @@ enum Job {
     View {
         wall_s: f64,
         view: Arc<EvaluatedView>,
+        of: Primitive,
         with_photo: bool,
     },
     Flush,
@@ -53,11 +54,15 @@ pub struct Tensorboard {
     worker: Worker<Job>,
     options: TensorboardOptions,
     stamp: Stamp,
+    /// What the model is made of.
+    primitive: Primitive,
     /// Iterations of the run: the last one always gets its scalars.
     last: Option<u32>,
     flushed_at: u32,
     /// Iteration and training seconds of the last record.
     timed: Option<(u32, f64)>,
+    /// Iteration of the last evaluation whose model was described.
+    described: Option<u32>,
     /// Numbers of the last two views handed over.
     views: [u64; 2],
     /// Views whose photograph is in the file.
@@ -110,9 +115,11 @@ impl Tensorboard {
             worker: Worker::start("tensorboard", path, ROOM, act)?,
             options: options.clone(),
             stamp: stamp.clone(),
+            primitive: Primitive::default(),
             last: None,
             flushed_at: 0,
             timed: None,
+            described: None,
             views: [0; 2],
             photographed: BTreeSet::new(),
         })
@@ -159,6 +166,11 @@ impl Tensorboard {
             });
             self.timed = Some((row.it, row.t_s));
             let n = f64::from(row.gaussians);
+            let [total, visible] = match self.primitive {
+                Primitive::Gaussians => ["3_gaussians/total_count_K", "3_gaussians/visible_count_K"],
+                Primitive::Triangles => ["3_triangles/total_count_K", "3_triangles/visible_count_K"],
+            };
+            let vertices = row.vertices.map(f64::from);
             self.scalars(
                 row.it,
                 now,
@@ -180,9 +192,11 @@ impl Tensorboard {
                         row.neighbour_photometric.map(f64::from),
                     ),
                     ("iter_time", ms),
-                    ("total_points", Some(n)),
-                    ("3_gaussians/total_count_K", Some(n / 1000.0)),
-                    ("3_gaussians/visible_count_K", Some(f64::from(row.visible) / 1000.0)),
+                    // The points that are trained: of triangles these are vertices.
+                    ("total_points", vertices.or(Some(n))),
+                    (total, Some(n / 1000.0)),
+                    (visible, Some(f64::from(row.visible) / 1000.0)),
+                    ("3_triangles/vertex_count_K", vertices.map(|vertices| vertices / 1000.0)),
                     ("4_performance/iterations_per_second", row.its.map(f64::from)),
                 ],
             )?;
@@ -211,6 +225,10 @@ impl Tensorboard {
         ];
         let tags = figures.map(|(name, value)| (format!("{}/loss_viewpoint_{name}", row.set.name()), value));
         self.scalars(row.it, now, tags.iter().map(|(tag, value)| (tag.as_str(), *value)))?;
+        // Both sets are of one model.
+        if self.described.replace(row.it) != Some(row.it) {
+            self.scalars(row.it, now, [("scene/mean_opacity", row.mean_opacity)])?;
+        }
         self.flush_later(row.it)
     }
 
@@ -299,6 +317,7 @@ impl Tensorboard {
         let job = Job::View {
             wall_s: self.wall_s(now),
             view: view.clone(),
+            of: self.primitive,
             with_photo: self.photographed.insert((view.set.name(), view.stem.clone())),
         };
         self.worker.wait_until(self.views[0])?;
@@ -311,7 +330,7 @@ impl Receiver for Tensorboard {
     fn take(&mut self, event: &RunEvent, now: Duration) -> Result<(), ExportError> {
         match event {
             RunEvent::Start(start) => {
-                self.last = Some(start.iterations);
+                (self.last, self.primitive) = (Some(start.iterations), start.primitive);
                 self.flushed_at = start.from;
                 if start.from > 0 {
                     self.put(Some(Record::restart(self.wall_s(now), start.from + 1)))?;
@@ -358,9 +377,10 @@ fn work(job: Job, out: &mut BufWriter<File>, image_px: u32) -> std::io::Result<(
         Job::View {
             wall_s,
             view,
+            of,
             with_photo,
         } => {
-            for (name, picture) in images(&view, with_photo) {
+            for (name, picture) in images(&view, of, with_photo) {
                 let picture = picture.map_err(std::io::Error::other)?.reduced(image_px);
                 let mut record = Record::new(wall_s, view.it);
                 let tag = format!("{}_view_{}/{name}", view.set.name(), view.stem);
@@ -377,13 +397,16 @@ fn work(job: Job, out: &mut BufWriter<File>, image_px: u32) -> std::io::Result<(
 /// Names and pictures of a view, made one at a time.
 fn images(
     view: &EvaluatedView,
+    of: Primitive,
     with_photo: bool,
 ) -> impl Iterator<Item = (&'static str, Result<Picture, PictureError>)> {
-    let kinds = PictureKind::ALL.into_iter().map(|kind| {
+    let kinds = PictureKind::ALL.into_iter().map(move |kind| {
         let name = match kind {
             PictureKind::Render => "render",
             PictureKind::Error => "error_map",
+            PictureKind::Density if of == Primitive::Triangles => "triangles_per_tile",
             PictureKind::Density => "gaussians_per_tile",
+            PictureKind::DensityProxy if of == Primitive::Triangles => "triangle_density_heatmap",
             PictureKind::DensityProxy => "gaussian_density_heatmap",
         };
         (name, view.picture(kind))

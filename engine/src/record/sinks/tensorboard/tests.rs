@@ -7,7 +7,7 @@ use super::*;
 use crate::config::LpipsRange;
 use crate::eval::{NamedView, Spread};
 use crate::kernels::histogram::BINS;
-use crate::record::events::{Capacities, EventRow, Start};
+use crate::record::events::{Capacities, EventRow, Stage, Start};
 use crate::scene::scratch::Scratch;
 use crate::scene::{Photo, Split};
 use crate::vk::GpuSample;
@@ -36,6 +36,10 @@ struct Rig {
 
 impl Rig {
     fn new(from: u32) -> Self {
+        Self::of(Primitive::Gaussians, from)
+    }
+
+    fn of(primitive: Primitive, from: u32) -> Self {
         let folder = Scratch::new();
         let options = TensorboardOptions::default();
         let mut sink = Tensorboard::create(folder.path(), &options, 16, &stamp()).unwrap();
@@ -45,6 +49,8 @@ impl Rig {
             i_cap: 1,
         };
         let start = Start {
+            primitive,
+            stage: Stage::Train,
             from,
             iterations: 1005,
             cap_bytes: 1,
@@ -80,6 +86,8 @@ fn train(it: u32) -> RunEvent {
         neighbour_geometry: None,
         neighbour_photometric: None,
         gaussians: 7500,
+        triangles: None,
+        vertices: None,
         visible: 3000,
         intersections: 9,
         its: Some(20.0),
@@ -124,6 +132,29 @@ fn scalars(events: &[tfevents::Event], tag: &str) -> Vec<(u64, f32)> {
         other => panic!("{tag} is {other:?}"),
     };
     of_tag(events, tag).into_iter().map(of).collect()
+}
+
+#[test]
+fn a_run_of_triangles_has_tags_of_its_own() {
+    let mut rig = Rig::of(Primitive::Triangles, 0);
+    let RunEvent::Train(row) = train(10) else {
+        unreachable!()
+    };
+    rig.tell(RunEvent::Train(TrainRow {
+        triangles: Some(7500),
+        vertices: Some(4000),
+        ..row
+    }));
+    rig.tell(view("a"));
+    let events = rig.events();
+    let first = |tag: &str| scalars(&events, tag).first().map(|(_, value)| *value);
+    assert_eq!(first("3_triangles/total_count_K"), Some(7.5));
+    assert_eq!(first("3_triangles/vertex_count_K"), Some(4.0));
+    assert_eq!(first("3_triangles/visible_count_K"), Some(3.0));
+    assert_eq!(first("total_points"), Some(4000.0));
+    let names = tags(&events);
+    assert!(names.contains(&"test_view_a/triangles_per_tile".to_owned()));
+    assert!(!names.iter().any(|tag| tag.contains("gaussian")), "{names:?}");
 }
 
 #[test]
@@ -223,6 +254,9 @@ fn evaluations_histograms_and_images() {
                 worst_fog_share: (set == Split::Test).then_some(0.5),
             },
             gaussians: 4,
+            triangles: None,
+            vertices: None,
+            mean_opacity: None,
             t_s: 1.0,
         }));
     }
