@@ -10,7 +10,6 @@ use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
 use kiln::plan::OpenDevice;
 use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable};
-use kiln::record::run_folder::MadeBy;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError, RunRequest, run};
 use kiln::step::check_guard_bands;
@@ -252,22 +251,12 @@ fn a_message_of_the_layer_fails_the_run() {
     let root = scratch.join("run");
     let brief = [("schedule.iterations", "4"), ("diagnose.validation", "core")];
     let setup = profile(&root, &[EVENTFUL, SHORT, &brief]);
-    let request = RunRequest {
-        profile: setup.profile,
-        open: OpenDevice {
-            device,
-            tier: Tier::Fast,
-            faults: setup.faults,
-        },
-        scene: runs::scene(),
-        loaded: None,
-        chosen: Vec::new(),
-        made_by: MadeBy::default(),
-        overwrite: false,
-        resume: None,
-        terminal: None,
-        json: None,
+    let open = OpenDevice {
+        device,
+        tier: Tier::Fast,
+        faults: setup.faults,
     };
+    let request = RunRequest::new(setup.profile, open, runs::scene());
     let error = run(request, &Interrupt::unattached()).unwrap_err();
     assert!(matches!(error, RunError::Validation { mode: "core", .. }), "{error}");
     assert_eq!(error.exit(), Exit::Internal);

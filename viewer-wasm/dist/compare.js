@@ -15,7 +15,9 @@ return `${path}?${query}`;
 async function read(path) {
 const answer = await fetch(url(path.split("/").map(encodeURIComponent).join("/")), { cache: "no-store" });
 if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-return answer.json();
+return answer.json().catch(() => {
+throw new Error(`${path} is no JSON`);
+});
 }
 function add(parent, name, text, kind) {
 const element = parent.appendChild(document.createElement(name));
@@ -100,7 +102,16 @@ spans(place, file.means, columns[choice.selectedIndex], label);
 choice.onchange();
 }
 function show(path, file, runs) {
+try {
+fill(path, file, runs);
+} catch {
 by("tables").replaceChildren();
+throw new Error(`${path} is no comparison that this page knows: cargo lab compare did not write it, or another version did`);
+}
+}
+function fill(path, file, runs) {
+by("tables").replaceChildren();
+by("command").textContent = "";
 by("command").textContent = file.command;
 const folder = path.slice(0, path.lastIndexOf("/"));
 const text = (key) => ({ title: key, text: true, key: (row) => row[key], show: (row, cell) => (cell.textContent = row[key]) });
@@ -156,7 +167,7 @@ if (files.length === 0) by("command").textContent = "No comparison here; cargo l
 else await choice.onchange();
 }
 function complain(error) {
-add(add(by("messages"), "p"), "span", String(error)).setAttribute("role", "alert");
+add(add(by("messages"), "p"), "span", error.message).setAttribute("role", "alert");
 }
 await start().catch(complain);
 document.documentElement.dataset.state = "ready";

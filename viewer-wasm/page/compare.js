@@ -23,20 +23,6 @@ async function read(path) {
   });
 }
 
-// What keeps a file from being shown; undefined when nothing does.
-function flaw({ columns, labels, means, rows } = {}) {
-  const [isText, isObject] = [(value) => typeof value === "string", (value) => value !== null && typeof value === "object"];
-  const isNumber = (value) => value == null || typeof value === "number";
-  const isMean = (value) => value == null || (["mean", "min", "max"].every((key) => typeof value[key] === "number") && isNumber(value.std));
-  const isColumn = ({ key, title, digits }) => isText(key) && isText(title) && Number.isInteger(digits) && digits >= 0 && digits <= 20;
-  const lists = { columns, labels, means, rows };
-  const missing = Object.keys(lists).find((name) => !Array.isArray(lists[name]));
-  if (missing) return `it has no list \`${missing}\``;
-  if (![...columns, ...means, ...rows].every(isObject) || !columns.every(isColumn) || !labels.every(isText)) return "its columns or rows have other shapes";
-  const wrong = columns.find(({ key }) => !means.every((row) => isMean(row[key])) || !rows.every((row) => isNumber(row[key])));
-  return wrong && `\`${wrong.key}\` is no number in every row`;
-}
-
 function add(parent, name, text, kind) {
   const element = parent.appendChild(document.createElement(name));
   if (text !== undefined) element.textContent = text;
@@ -133,10 +119,17 @@ function chart(file) {
 }
 
 function show(path, file, runs) {
+  try {
+    fill(path, file, runs);
+  } catch {
+    by("tables").replaceChildren();
+    throw new Error(`${path} is no comparison that this page knows: cargo lab compare did not write it, or another version did`);
+  }
+}
+
+function fill(path, file, runs) {
   by("tables").replaceChildren();
   by("command").textContent = "";
-  const wrong = flaw(file ?? undefined);
-  if (wrong) throw new Error(`${path} is no comparison that this page knows: ${wrong}`);
   by("command").textContent = file.command;
   const folder = path.slice(0, path.lastIndexOf("/"));
   const text = (key) => ({ title: key, text: true, key: (row) => row[key], show: (row, cell) => (cell.textContent = row[key]) });

@@ -40,7 +40,7 @@ const SHAPES: [(&str, &str); 6] = [
     ),
     (
         "compare-6.json",
-        r#"{"columns": [{"key": "a", "title": "A", "digits": 999}], "labels": [], "means": [], "rows": []}"#,
+        r#"{"columns": [{"key": "a", "title": "A", "digits": 999}], "labels": [], "means": [], "rows": [{"a": 1}]}"#,
     ),
 ];
 
