@@ -10,6 +10,7 @@ use kiln::kernels::guard_bands::{Band, Report, record};
 use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
 use kiln::plan::OpenDevice;
 use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable};
+use kiln::record::events::Stage;
 use kiln::record::run_folder::MadeBy;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError, RunRequest, run};
@@ -253,6 +254,7 @@ fn a_message_of_the_layer_fails_the_run() {
     let brief = [("schedule.iterations", "4"), ("diagnose.validation", "core")];
     let setup = profile(&root, &[EVENTFUL, SHORT, &brief]);
     let request = RunRequest {
+        stage: Stage::Train,
         profile: setup.profile,
         open: OpenDevice {
             device,
