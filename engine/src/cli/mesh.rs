@@ -113,7 +113,7 @@ pub(super) fn make(
     match made_of(stored, target, telling, out, interrupt)? {
         None => {
             let _ = writeln!(io::stderr(), "{}", MeshError::Stopped);
-            return Ok((interrupt.signal().map_or(Exit::Interrupted, Exit::from), Vec::new()));
+            Ok((interrupt.signal().map_or(Exit::Interrupted, Exit::from), Vec::new()))
         }
         Some((outlook, None)) => {
             print_outlook(&outlook, out).map_err(|error| boxed(unprinted(error)))?;

@@ -4,6 +4,7 @@
 //! that are not finite are written as `null`, because JSON has no other word for them, and read back as NaN. Readers
 //! ignore keys they do not know. After a `resume` event, earlier rows with a larger `it` are void.
 
+mod names;
 mod wording;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use names::{Primitive, Stage};
 
 use super::evaluated_view::EvaluatedView;
 use super::findings::{MemoryPlace, PressureChange, SpillEvidence};
@@ -66,28 +69,6 @@ pub struct Histograms {
     pub counts: Box<[[u32; BINS]; 4]>,
 }
 
-/// What a model is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Primitive {
-    /// 3D Gaussians.
-    #[default]
-    Gaussians,
-    /// Triangles with shared vertices.
-    Triangles,
-}
-
-impl Primitive {
-    /// The word for people.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gaussians => "Gaussians",
-            Self::Triangles => "triangles",
-        }
-    }
-}
-
 /// The frame of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
@@ -122,38 +103,6 @@ impl From<step::Capacities> for Capacities {
             n_cap: c.n_cap.into(),
             v_cap: c.v_cap.into(),
             i_cap: c.i_cap.into(),
-        }
-    }
-}
-
-/// Parts of a run as the progress line names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Decoding images.
-    Load,
-    /// Steps.
-    Train,
-    /// Steps of the free Gaussians that a mesh is made of.
-    Coarse,
-    /// Steps of Gaussians bound to that mesh.
-    Refine,
-    /// Rendering and measuring views.
-    Eval,
-    /// Writing models.
-    Save,
-}
-
-impl Stage {
-    /// The word in the progress line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Load => "load",
-            Self::Train => "train",
-            Self::Coarse => "coarse",
-            Self::Refine => "refine",
-            Self::Eval => "eval",
-            Self::Save => "save",
         }
     }
 }

@@ -420,17 +420,6 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_a_stage_have_its_name() {
-        for (stage, word) in [(Stage::Coarse, "coarse [--"), (Stage::Refine, "refine [--")] {
-            let (mut console, buffer) = console(false);
-            let (start, at) = console.start.unwrap();
-            console.start = Some((Start { stage, ..start }, at));
-            console.take(&RunEvent::Train(row(491)), seconds(571)).unwrap();
-            assert!(buffer.text().starts_with(word));
-        }
-    }
-
-    #[test]
     fn what_is_not_known_is_left_out() {
         let (mut console, buffer) = console(false);
         console.host = HostLoad::fixed(34, 14);
