@@ -16,6 +16,7 @@ use kiln_files::open_appending;
 use super::flags::quoted;
 use super::{Exit, Failure, Settings};
 use crate::config::{Override, Profile};
+use crate::export::write_atomic;
 use crate::record::run_folder::{Which, place};
 use crate::record::words::{clock, count};
 use crate::run::interrupt::{Interrupt, Signal};
@@ -231,10 +232,10 @@ impl Colmap<'_> {
         let mut only = Vec::new();
         if !others.is_empty() {
             let names: String = listed.iter().map(|name| text(name).replace('\\', "/") + "\n").collect();
-            std::fs::write(&list, names).map_err(|source| ColmapError::System {
+            write_atomic(&list, |file| file.write_all(names.as_bytes())).map_err(|error| ColmapError::System {
                 action: "write",
                 path: list.clone(),
-                source,
+                source: std::io::Error::other(error),
             })?;
             only = vec!["--image_list_path".to_owned(), text(&list)];
             self.say(&format!(

@@ -293,3 +293,65 @@ impl Gpu {
             .collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+    use super::*;
+    use crate::vk::{VkError, simulated};
+
+    const BYTES: u64 = 3 << 20;
+
+    fn gpu(device: &Arc<Device>) -> Result<(Gpu, Span), MemoryError> {
+        let mut table = TensorTable::default();
+        let tensor = table.add("tensor", Class::Persistent, Tag::Other, BYTES);
+        Ok((Gpu::new(device, table, &[], 1 << 30)?, tensor))
+    }
+
+    #[test]
+    fn what_is_large_is_not_filled_by_a_command_that_some_drivers_copy() {
+        let device = simulated::device().unwrap();
+        let (mut gpu, tensor) = gpu(&device).unwrap();
+        let mut program = Program::new("fills");
+        program.fill(tensor, 7);
+        program.fill(tensor.slice(0, 4096), 8);
+        gpu.run(&program).unwrap();
+        let words = gpu.read::<u32>(&tensor, (BYTES / 4) as usize).unwrap();
+        assert!(words.iter().take(1024).all(|word| *word == 8) && words.iter().skip(1024).all(|word| *word == 7));
+        let largest = simulated::largest_fill();
+        assert!((4096..64 << 10).contains(&largest), "{largest} bytes");
+    }
+
+    #[test]
+    fn a_refused_shader_is_named_and_is_no_lack_of_memory() {
+        let device = simulated::device().unwrap();
+        simulated::refuse_shaders(true);
+        let error = gpu(&device).err();
+        simulated::refuse_shaders(false);
+        match error {
+            Some(MemoryError::Vulkan(VkError::Pipeline {
+                shader: "fill", driver, ..
+            })) => {
+                assert_eq!(driver, device.caps().driver);
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(gpu(&device).is_ok(), "the next time it takes them");
+    }
+
+    #[test]
+    fn a_timeline_of_all_ones_is_a_lost_device() {
+        let device = simulated::device().unwrap();
+        let (mut gpu, tensor) = gpu(&device).unwrap();
+        let mut program = Program::new("fill");
+        program.fill(tensor, 1);
+        let compiled = gpu.compile(&program, RecordOptions::default()).unwrap();
+        let ticket = gpu.submit(&compiled, 0).unwrap();
+        simulated::lose(true);
+        let asked = gpu.queue().is_done(ticket);
+        simulated::lose(false);
+        assert!(matches!(asked, Err(VkError::Lost { .. })), "{asked:?}");
+        gpu.queue().wait(ticket, "a fill").unwrap();
+        assert_eq!(gpu.queue().is_done(ticket).ok(), Some(true));
+    }
+}

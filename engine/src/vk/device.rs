@@ -244,6 +244,12 @@ impl Device {
         self.statistics_calls.as_ref()
     }
 
+    /// Calls go through `raw` from now on.
+    #[cfg(test)]
+    pub(super) fn replace(&mut self, raw: ash::Device) {
+        self.raw = raw;
+    }
+
     /// Programs compiled from now on are submitted in parts that take no longer than this, as far as they can be cut; 0 = in
     /// one. [`SUBMIT_LIMIT_MS`] until it is called.
     pub fn limit_submissions(&self, limit_ms: u32) {

@@ -24,6 +24,8 @@ mod progress;
 mod queue;
 mod recording;
 mod rounding;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod statistics;
 mod timestamps;
 mod window;

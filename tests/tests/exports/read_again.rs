@@ -245,7 +245,7 @@ fn sog_comes_back_within_its_errors() {
         assert_eq!(read_model(&meta).expect("a model").0, model);
         let text = fs::read_to_string(&meta).expect("text");
         for (name, words) in [
-            ("../folder/quats.webp", "not beside it"),
+            ("../folder/quats.webp", "it lies outside of"),
             ("none.webp", "cannot be read"),
         ] {
             fs::write(&meta, text.replace("quats.webp", name)).expect("a file");

@@ -104,7 +104,7 @@ const ALLOWED: [(&str, &[&str], &str); 22] = [
     ("engine/src/project/lock.rs", &["File::open"], "folders, to be locked"),
     (
         "engine/src/record/run_folder/presence.rs",
-        &["File::open", "remove_dir_all", "remove_file"],
+        &["File::open", "File::options", "remove_dir_all", "remove_file"],
         "the run's own files, links refused; the folder, to be locked",
     ),
     (
