@@ -52,7 +52,7 @@ fn shown(target: &Path, files: &[PathBuf]) -> Option<PathBuf> {
 }
 
 /// Lists files in the index of the run that they lie in, so that the page shows them.
-fn list(target: &Path, files: &[PathBuf]) {
+pub(super) fn list(target: &Path, files: &[PathBuf]) {
     let names: Vec<String> = files
         .iter()
         .filter_map(|file| file.strip_prefix(target).ok())

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use kiln_files::open_regular;
 
-use super::mesh::{Telling, made_of, tell_made};
+use super::mesh::{Telling, list, made_of, tell_made};
 use super::no_surface::NoSurfaceOfCoarse;
 use super::train::MeshEvents;
 use super::{Exit, Failure};
@@ -391,6 +391,10 @@ impl Chain {
         events.end().map_err(boxed)?;
         let Some((_, Some(made))) = made else { return Ok(None) };
         tell_made(&made, (self.json, self.quiet), out)?;
+        if run != self.root {
+            // What this run lists is its own; the page shows that one by itself.
+            list(run, &made.files);
+        }
         Ok(Some(Work {
             device_bytes: made.report.device_bytes(),
             files: made.files.iter().map(|path| self.name(path)).collect(),

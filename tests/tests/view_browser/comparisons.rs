@@ -24,22 +24,22 @@ const COMPARISON: &str = r#"{
 
 /// JSON that is no comparison.
 const SHAPES: [(&str, &str); 6] = [
-    ("compare-1.json", "null"),
-    ("compare-2.json", "[]"),
+    ("compare-shape-1.json", "null"),
+    ("compare-shape-2.json", "[]"),
     (
-        "compare-3.json",
+        "compare-shape-3.json",
         r#"{"columns": [], "labels": [], "means": {}, "rows": []}"#,
     ),
     (
-        "compare-4.json",
+        "compare-shape-4.json",
         r#"{"columns": [], "labels": [], "means": [null], "rows": []}"#,
     ),
     (
-        "compare-5.json",
+        "compare-shape-5.json",
         r#"{"columns": [{"key": "a", "title": "A", "digits": 2}], "labels": [], "means": [{"a": {"mean": "x"}}], "rows": []}"#,
     ),
     (
-        "compare-6.json",
+        "compare-shape-6.json",
         r#"{"columns": [{"key": "a", "title": "A", "digits": 999}], "labels": [], "means": [], "rows": [{"a": 1}]}"#,
     ),
 ];
