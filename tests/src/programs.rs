@@ -39,7 +39,6 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     for (index, (reduction, sort_subgroup, threads)) in [
         (Reduction::Segmented, 0, Threads::Columns),
         (Reduction::Segmented, 0, Threads::Lanes),
-        (Reduction::Segmented, 0, Threads::Crowded),
         (Reduction::Atomic, 16, Threads::Pixels),
         (Reduction::Segmented, 32, Threads::Pixels),
         (Reduction::CompareExchange, 0, Threads::Pixels),

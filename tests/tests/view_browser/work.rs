@@ -32,7 +32,7 @@ fn all_runs_are_in_a_table_that_is_filtered_and_sorted() {
     page.go(&format!("{}&tab=runs", view.url));
     ready(&page);
     let names = "[...document.querySelectorAll('#runs-table tbody th button')].map(e => e.textContent)";
-    let psnr = "[...document.querySelectorAll('#runs-table tbody tr')].map(row => row.cells[4].textContent)";
+    let psnr = "[...document.querySelectorAll('#runs-table tbody tr')].map(row => row.cells[7].textContent)";
     page.wait(&format!("{psnr}.length === 3 && !{psnr}.includes('-')"));
     page.run("document.querySelector('#runs-table [data-value=\"Test PSNR\"]').focus()");
     page.click("#runs-table [data-value='Test PSNR']");
