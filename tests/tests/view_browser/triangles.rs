@@ -301,9 +301,7 @@ fn what_stages_and_meshes_leave_are_entries_of_a_run() {
         assert_colors(&page, &scratch.join(""), &format!("{at}-refined"), &renders, 70.0);
         // Its pictures are of the photos.
         let titles = parts(&page);
-        let Some(title) = titles.iter().find(|title| title.starts_with("mesh")) else {
-            panic!("{titles:?} of {:?}", json(&sugar.join("refined/run.json"))["files"])
-        };
+        let title = titles.iter().find(|title| title.starts_with("mesh")).unwrap();
         open_part(&page, title);
         assert_scene(&page, &scratch.join(""), &format!("{at}-textured"));
         page.go(&format!("{url}&run=runs/meshed"));

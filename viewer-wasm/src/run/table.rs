@@ -163,7 +163,8 @@ impl Choice {
                 });
                 if matches!(column, Column::Psnr | Column::Worst) {
                     // Figures of other photos are no better and no worse.
-                    rows = by_text(rows, 1.0, &photos);
+                    // What cannot be read comes last.
+                    rows = by_text(rows, -1.0, &photos);
                 }
             }
         }
@@ -310,7 +311,7 @@ mod tests {
         assert!(html.contains(">1/4</td>") && html.contains(">draft</td>"));
         choice.sort(Column::Psnr);
         let names: String = choice.rows(&rows).iter().map(|row| row.name.as_str()).collect();
-        assert_eq!(names, "feadcb");
+        assert_eq!(names, "cbadef");
     }
 
     #[test]
