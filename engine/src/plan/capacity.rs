@@ -110,11 +110,6 @@ pub(super) fn capacities(
     faults: &Faults,
 ) -> (Capacities, CapacitySource) {
     let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
-    let per_intersection = if variants.reduction == Reduction::Segmented {
-        RECORD_BYTES
-    } else {
-        4
-    };
     let tiles = Capacities::new(n, n, n, 0, pixel_sizes(scene)).max_tiles;
     let (v_cap, i_cap) = sizes(demand, n, level, tiles);
     let v_cap = faults.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
@@ -130,7 +125,7 @@ pub(super) fn capacities(
     let mut c = Capacities::new(
         n,
         v_cap,
-        i_cap.min(bound(per_intersection)),
+        i_cap.min(most_intersections(limits, variants)),
         profile.model.sh_degree,
         pixel_sizes(scene),
     );
@@ -162,6 +157,16 @@ pub(super) fn capacities(
         _ => CapacitySource::Budget,
     };
     (c, source)
+}
+
+/// Tile intersections that the largest tensor of a device has room for, whatever the budget.
+#[must_use]
+pub fn most_intersections(limits: PlanLimits, variants: &Variants) -> u32 {
+    let bytes = match variants.reduction {
+        Reduction::Segmented => RECORD_BYTES,
+        Reduction::Atomic | Reduction::CompareExchange => 4,
+    };
+    u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX)
 }
 
 /// Steps that a run with `profile` has room for in its table; 0 when nothing is deferred.

@@ -42,7 +42,7 @@ mod train_plan;
 pub mod triangles;
 
 pub use bytes::{BytesPer, Unit};
-pub use capacity::CapacitySource;
+pub use capacity::{CapacitySource, most_intersections};
 pub use cards::Card;
 pub use demand::{Demand, DemandSource};
 pub use error::{BoundError, LossError, PlanError, TrianglesError};

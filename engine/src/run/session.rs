@@ -159,6 +159,8 @@ struct Session {
     orders: Orders,
     /// Iterations done before this process began.
     from: u32,
+    /// The plan has the room that it was made for: another one may have more.
+    may_grow: bool,
 }
 
 impl Session {
@@ -287,7 +289,7 @@ impl Session {
     /// True when enough of the run is left for the seconds that a new plan takes, and something was done since the last one.
     fn is_worth_a_plan(&self) -> bool {
         let (done, total) = (self.trainer.iteration(), self.profile.schedule.iterations);
-        done > self.from && done < total - total / LATE
+        self.may_grow && done > self.from && done < total - total / LATE
     }
 
     /// True when the last checkpoint was written too long ago.

@@ -181,6 +181,7 @@ impl Session {
         if let Some(out) = json {
             sinks.add(Box::new(JsonEvents::new(out)));
         }
+        let may_grow = room.is_none_or(|room| trainer.report().capacities.i_cap >= room);
         let caps = open.device.caps();
         let views = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
         let sampler = ViewSampler::new(views, profile.train.seed).ok_or_else(|| SceneError::NoViews {
@@ -225,6 +226,7 @@ impl Session {
             chosen,
             warnings,
             from: 0,
+            may_grow,
         };
         if let Some(checkpoint) = &mut from {
             session.resume(checkpoint, &damaged)?;

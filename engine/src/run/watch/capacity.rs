@@ -25,11 +25,18 @@ const DOUBLED: f64 = 2.0;
 /// Room has to be worth a new plan: at least so much times what is wanted.
 const WORTH: f64 = 1.1;
 
+/// Where the budget binds.
+const OF_BUDGET: &str = "a higher `memory.cap_gib` or a lower `memory.max_gaussians` leaves more room";
+/// Where the device binds no larger lists.
+const OF_DEVICE: &str = "this device binds no larger lists, whatever the cap: a lower `memory.max_gaussians` or smaller photos (`-r`) need less";
+
 /// Largest demand of the steps since the last densification.
 pub(super) struct CapacityWatch {
     capacities: Capacities,
     /// Tile intersections that the budget would hold; those of the plan where nothing can change.
     most: f64,
+    /// What leaves more room, for people.
+    remedy: &'static str,
     /// Visible Gaussians, a Gaussian of the model.
     visible: f64,
     /// Intersections, a Gaussian of the model.
@@ -40,25 +47,32 @@ pub(super) struct CapacityWatch {
 
 impl CapacityWatch {
     /// For a run that is planned as `report` says.
-    pub(crate) fn new(report: &PlanReport, variants: &Variants) -> Self {
+    /// On a device whose largest tensor has room for `bindable` intersections.
+    pub(crate) fn new(report: &PlanReport, variants: &Variants, bindable: u32) -> Self {
         let capacities = report.capacities;
         let planned = f64::from(capacities.i_cap);
         let may_grow = matches!(
             report.capacities_from,
             CapacitySource::Generous | CapacitySource::Budget
         ) && capacities.triangles.is_none();
+        let mut remedy = OF_BUDGET;
         let most = if may_grow {
             let bytes = BytesPer::of(Unit::Intersection, &capacities, variants);
             // All of them at once, although some share bytes: it will fit.
             let each = bytes.class(Class::Arena) + bytes.class(Class::Persistent);
             let free = report.budget.cap_bytes.saturating_sub(report.device_bytes);
-            planned + free as f64 / each.max(1.0)
+            let of_budget = planned + free as f64 / each.max(1.0);
+            if of_budget > f64::from(bindable) {
+                remedy = OF_DEVICE;
+            }
+            of_budget.min(bindable.into()).max(planned)
         } else {
             planned
         };
         Self {
             capacities,
             most,
+            remedy,
             visible: 0.0,
             intersections: 0.0,
             said: [0.0; 2],
@@ -111,9 +125,8 @@ impl CapacityWatch {
         Some(Advice::Say(Event::Warning {
             message: format!(
                 "with {gaussians} Gaussians a step may want {:.0} of {v_cap} visible records and {:.0} of {i_cap} tile \
-                 intersections; steps that want more run in bands, which is slower: a higher `memory.cap_gib` or a \
-                 lower `memory.max_gaussians` leaves more room",
-                wanted[0], wanted[1]
+                 intersections; steps that want more run in bands, which is slower: {}",
+                wanted[0], wanted[1], self.remedy
             ),
         }))
     }
@@ -162,6 +175,7 @@ mod tests {
         CapacityWatch {
             capacities: Capacities::new(10_000, v_cap, i_cap, 3, [(64, 64)]),
             most: most.into(),
+            remedy: OF_BUDGET,
             visible: 0.0,
             intersections: 0.0,
             said: [0.0; 2],
@@ -240,6 +254,7 @@ mod tests {
         assert_eq!(room.room(10_001.0), Some(20_000), "at least twice what there is");
         assert_eq!(room.room(900_000.0), Some(1_000_000), "all that the budget holds");
         assert_eq!(room.room(950_000.0), None, "too little of it would be left");
+        assert_eq!(headroom(4000, 10_000).room(20_000.0), None, "no list is larger");
         room.note(&step(1000, 1000, 99_000));
         let text = message(room.grown(10_000));
         assert!(text.contains("990000 of 10000 tile"), "{text}");

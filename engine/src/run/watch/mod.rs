@@ -24,7 +24,8 @@ pub use guard::device_budget;
 
 use super::RunError;
 use crate::config::Profile;
-use crate::plan::Faults;
+use crate::memory::Gpu;
+use crate::plan::{Faults, most_intersections};
 use crate::record::events::{Event, EventRow, RunEvent};
 use crate::record::run_folder::RunFolder;
 use crate::record::sinks::Sinks;
@@ -129,7 +130,11 @@ pub(super) fn all(
 ) -> Vec<Box<dyn Watch>> {
     vec![
         Box::new(device::DeviceWatch::new(faults, trainer, aloud)),
-        Box::new(capacity::CapacityWatch::new(trainer.report(), &trainer.variants())),
+        Box::new(capacity::CapacityWatch::new(
+            trainer.report(),
+            &trainer.variants(),
+            most_intersections(Gpu::limits(trainer.gpu().device()), &trainer.variants()),
+        )),
         Box::new(skipped_updates::SkippedUpdates::default()),
         Box::new(overflow::Overflow),
         Box::new(collapse::Collapse::default()),
