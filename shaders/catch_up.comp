@@ -1,12 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// kiln-variant: -
-// kiln-variant: half HALF=1
 // Gives the spherical harmonics of every Gaussian of a chunk the optimiser steps that they missed out of view, before others
 // than `project` and `update` read them.
-#ifdef HALF
-#define CODES
-#endif
 #include "common/group.glsl"
 #include "common/step.glsl"
 
@@ -14,15 +9,9 @@ layout(local_size_x = 256) in;
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; vec4 rates[]; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
-#ifdef CODES
-layout(set = 0, binding = 2, std430) restrict buffer Sh { uint sh[]; };
-layout(set = 0, binding = 3, std430) restrict buffer ShM { uint sh_m[]; };
-layout(set = 0, binding = 4, std430) restrict buffer ShV { uint sh_v[]; };  // plane 0: the scale, f32
-#else
 layout(set = 0, binding = 2, std430) restrict buffer Sh { float sh[]; };
 layout(set = 0, binding = 3, std430) restrict buffer ShM { float sh_m[]; };
 layout(set = 0, binding = 4, std430) restrict buffer ShV { float sh_v[]; };
-#endif
 
 layout(push_constant) uniform Push {
     uint stride;
@@ -34,17 +23,12 @@ layout(push_constant) uniform Push {
 #define SEEN seen_plane
 
 #include "common/missed.glsl"
-#ifdef CODES
-#include "common/rng.glsl"
-#include "common/codes.glsl"
-#include "common/sh_moments.glsl"
-#endif
 #include "common/catch_up.glsl"
 
 void main() {
     uint i = group_index() * 256u + gl_LocalInvocationIndex;
     uint count = counters.gaussians > first ? min(counters.gaussians - first, stride) : 0u;
     if (counters.stalled == 0u && i < count) {
-        catch_up(i, first + i, sh_coefficients);
+        catch_up(i, sh_coefficients);
     }
 }

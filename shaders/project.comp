@@ -4,7 +4,6 @@
 // kiln-variant: -
 // kiln-variant: half HALF=1
 // kiln-variant: deferred DEFERRED=1
-// kiln-variant: half_deferred HALF=1 DEFERRED=1
 // kiln-variant: surface SURFACE=1
 // kiln-variant: half_surface HALF=1 SURFACE=1
 // Writes the record of every visible Gaussian of a chunk: image position, conic, opacity, colour, depth key, tile count.
@@ -39,13 +38,8 @@ layout(set = 0, binding = 9, std430) writeonly restrict buffer SplatColor { vec4
 layout(set = 0, binding = 10, std430) writeonly restrict buffer DepthKeys { uint depth_keys[]; };
 layout(set = 0, binding = 11, std430) writeonly restrict buffer TileCounts { uint tile_counts[]; };
 #ifdef DEFERRED
-#ifdef HALF
-layout(set = 0, binding = 12, std430) readonly restrict buffer ShM { uint sh_m[]; };
-layout(set = 0, binding = 13, std430) readonly restrict buffer ShV { uint sh_v[]; };
-#else
 layout(set = 0, binding = 12, std430) readonly restrict buffer ShM { float sh_m[]; };
 layout(set = 0, binding = 13, std430) readonly restrict buffer ShV { float sh_v[]; };
-#endif
 #endif
 
 #ifdef SURFACE
@@ -74,20 +68,11 @@ layout(push_constant) uniform Push {
 #endif
 #ifdef DEFERRED
 #include "common/missed.glsl"
-#ifdef HALF
-#include "common/rng.glsl"
-#include "common/codes.glsl"
-#include "common/sh_moments.glsl"
-#endif
 
 // First and second moment of value `p`.
-vec2 moments_of(uint p, uint i, int base) {
-#ifdef HALF
-    return sh_moments(p, i, base);
-#else
+vec2 moments_of(uint p, uint i) {
     uint at = p * stride + i;
     return vec2(sh_m[at], sh_v[at]);
-#endif
 }
 
 // Takes from `color` what the missed steps lower the `COUNT` coefficients from `FIRST` on by; both are compile-time numbers, so
@@ -96,7 +81,7 @@ vec2 moments_of(uint p, uint i, int base) {
     if (coefficients > FIRST) {                                                                \
         vec2 moments[3u * COUNT];                                                              \
         [[unroll]] for (uint j = 0u; j < 3u * COUNT; ++j) {                                    \
-            moments[j] = moments_of(3u * FIRST + j, i, base);                                  \
+            moments[j] = moments_of(3u * FIRST + j, i);                                        \
         }                                                                                      \
         [[unroll]] for (uint j = 0u; j < 3u * COUNT; ++j) {                                    \
             float change = missed_change(d, FIRST > 0u, moments[j].x, moments[j].y);           \
@@ -141,13 +126,7 @@ void main() {
         }
     }
 #ifdef DEFERRED
-#ifdef HALF
-    float seen = uintBitsToFloat(sh_v[seen_plane * stride + i]);
-    int base = second_base(uintBitsToFloat(sh_v[i]));
-#else
     float seen = sh_v[seen_plane * stride + i];
-    int base = 0;
-#endif
     if (uint(seen) != u.sh_steps) {
         Missed d = missed_since(seen);
         MISSED_COLOR(0u, 1u)

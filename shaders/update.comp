@@ -5,18 +5,13 @@
 // kiln-variant: half HALF=1
 // kiln-variant: compact COMPACT=1
 // kiln-variant: deferred DEFERRED=1
-// kiln-variant: half_deferred HALF=1 DEFERRED=1
 // kiln-variant: surface SURFACE=1
-// kiln-variant: half_surface HALF=1 SURFACE=1
 // kiln-variant: compact_surface COMPACT=1 SURFACE=1
 // kiln-variant: dense DENSE=1
-// kiln-variant: half_dense HALF=1 DENSE=1
 // kiln-variant: compact_dense COMPACT=1 DENSE=1
 // kiln-variant: surface_dense SURFACE=1 DENSE=1
-// kiln-variant: half_surface_dense HALF=1 SURFACE=1 DENSE=1
 // kiln-variant: compact_surface_dense COMPACT=1 SURFACE=1 DENSE=1
 // kiln-variant: bound BOUND=1
-// kiln-variant: half_bound HALF=1 BOUND=1
 // kiln-variant: compact_bound COMPACT=1 BOUND=1
 // Projection backward, densification statistics and Adam (Kingma & Ba 2015) for every Gaussian of a chunk, in one pass:
 // no parameter gradient ever reaches memory.
@@ -24,8 +19,8 @@
 // `half` and `compact` are for models that store colours, or colours and all moments, in fewer bits. A Gaussian's codes are
 // its own, its scale of second moments included, so nothing is shared between threads.
 //
-// `deferred` variants leave the colours of Gaussians out of view alone and give those in view the steps that they missed first.
-// In them SH takes a step when neither of its groups is skipped.
+// The `deferred` variant leaves the colours of Gaussians out of view alone and gives those in view the steps that they missed first.
+// In it SH takes a step when neither of its groups is skipped.
 //
 // `surface` variants take the gradients of planes on to centres and rotations, `dense` ones those of the terms of the density,
 // which Gaussians out of view have too.
@@ -110,9 +105,6 @@ layout(push_constant) uniform Push {
 #ifdef DEFERRED
 #define SEEN seen_plane
 #include "common/missed.glsl"
-#ifdef CODES
-#include "common/sh_moments.glsl"
-#endif
 #include "common/catch_up.glsl"
 #endif
 
@@ -346,9 +338,6 @@ void update(uint group, uint lane, uint i) {
     rest_runs = sh0_runs;
 #endif
     if (visible) {
-#if defined(DEFERRED) && defined(CODES)
-        catch_up(i, first + i, live_coefficients);
-#endif
         uint v = group_visible[first_group + group] + uint(bitCount(word & ((1u << (lane & 31u)) - 1u)));
         for (uint w = 0u; w < (lane >> 5); ++w) {
             v += uint(bitCount(visible_mask[group * 8u + w]));

@@ -6,7 +6,6 @@
 const uint CHANNEL_SH = 256u;           // channel of colours, plus the word
 const uint CHANNEL_SH_MOMENTS = 320u;   // channel of the moments of colours, plus the value
 const uint CHANNEL_GEOMETRY = 384u;     // channel of the moments of the geometry, plus the value
-const uint CHANNEL_CATCH_UP = 448u;     // makes a stream of its own: the update after it rounds the same values once more
 
 // Of one Gaussian in one step.
 uint rounding_stream(uint seed, uint step, uint id) {

@@ -70,8 +70,8 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             Storage::Half => Storage::Compact,
             Storage::Compact => Storage::Exact,
         };
-        // Colours wait from the fourth on: the ways of storing that know it come with and without it.
-        let waits = index >= 3 && capacities.storage != Storage::Compact;
+        // Colours wait from the fourth on where values are stored exactly.
+        let waits = index >= 3 && capacities.storage == Storage::Exact;
         capacities.deferred_steps = if waits { 100 } else { 0 };
         let t = StepTensors::new(&mut table, &capacities, &variants);
         let d = DensifyTensors::new(&mut table, &capacities, STAGING_BYTES);
@@ -145,7 +145,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
     ));
     for (reduction, threads, storage) in [
         (Reduction::Segmented, Threads::Columns, Storage::Exact),
-        (Reduction::Atomic, Threads::Pixels, Storage::Half),
+        (Reduction::Atomic, Threads::Pixels, Storage::Exact),
         (Reduction::CompareExchange, Threads::Pixels, Storage::Compact),
     ] {
         lists.push((reduction, trained_surfaces(reduction, threads, storage)));
@@ -218,7 +218,7 @@ fn meshes() -> Vec<Program> {
 fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Program> {
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     capacities.storage = storage;
-    capacities.masked = storage == Storage::Half;
+    capacities.masked = reduction == Reduction::Atomic;
     capacities.losses.normals = true;
     capacities.losses.depth = Some(FadingWeight::default());
     capacities.losses.normal_map = Some(FadingWeight::default());
@@ -262,7 +262,7 @@ fn dense(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Progra
     let steps = |sdf: bool| {
         let mut capacities = Capacities::new(2000, 2000, 6000, 3, [(64, 48)]);
         capacities.storage = storage;
-        capacities.masked = storage == Storage::Half;
+        capacities.masked = reduction == Reduction::Atomic;
         capacities.losses.consistency = sdf;
         capacities.losses.density = Some(DensityTerms {
             sdf,

@@ -103,10 +103,9 @@ fn training_passes_every_check_and_none_changes_it() {
 fn shaders_stay_inside_of_their_tensors() {
     let settings = [
         ("diagnose.validation", "gpu"),
-        // Rewritten, the rasterisers of CPU drivers take the driver's compiler minutes, and the update of exact colours, or of
-        // those that wait, a quarter of an hour.
+        // Rewritten, the rasterisers of CPU drivers take the driver's compiler minutes, and the update of exact colours a quarter of
+        // an hour.
         ("fault.portable", "true"),
-        ("optimizer.deferred_sh", "off"),
         ("memory.storage", "half"),
     ];
     assert!(!train_in_two_parts("gpu", &settings).is_empty());

@@ -24,6 +24,7 @@ mod read;
 mod rules;
 mod schema;
 mod short_run;
+mod storage;
 mod sugar;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, bound, neighbour, sugar, triangles};
+use super::{DeviceChoice, bound, neighbour, storage, sugar, triangles};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, NormalMapOptions, Optimizer, Regularizer};
 
@@ -52,6 +52,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("mip", |c| check_mip(&profile.mip, c));
     c.within("cull", |c| check_cull(profile, c));
     c.within("memory", |c| check_memory(&profile.memory, c));
+    storage::check_together(profile, c);
     c.within("schedule", |c| check_schedule(&profile.schedule, c));
     c.within("train", |c| {
         c.range(
@@ -97,10 +98,12 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.require("deferred_sh", !(on && profile.train.deterministic), "on", || {
             "auto or off, because `train.deterministic` is on: a save would show in later bytes".to_owned()
         });
-        let compact = profile.memory.storage == Storage::Compact;
-        c.require("deferred_sh", !(on && compact), "on", || {
-            "auto or off, because `memory.storage` is compact, whose moments are too coarse to make up for many steps at once"
-                .to_owned()
+        let storage = profile.memory.storage;
+        c.require("deferred_sh", !(on && storage != Storage::Exact), "on", || {
+            format!(
+                "auto or off, because `memory.storage` is {}, whose moments are too coarse to make up for many steps at once",
+                storage.name()
+            )
         });
     });
     let with_planes = profile.losses.iter().find(|loss| {

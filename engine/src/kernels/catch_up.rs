@@ -16,7 +16,6 @@
 use super::counters::Args;
 use super::generated::catch_up;
 use super::views::{Chunk, Shared};
-use crate::gaussians::layout::Storage;
 use crate::program::Program;
 
 /// Entry of the table for `n`, a step of the optimiser or a number of them; pairs are for degree 0 and for all others.
@@ -92,16 +91,11 @@ pub fn rows(betas: [f32; 2], rates: &[[f64; 2]]) -> Vec<Row> {
 /// Appends one pass per chunk; the group counts are those of [`super::prepare_args`]. Nothing where nothing is deferred.
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], sh_coefficients: u32) {
     for chunk in chunks {
-        let kernel = match chunk.storage {
-            Storage::Exact => Some(&catch_up::KERNEL),
-            Storage::Half => Some(&catch_up::HALF),
-            Storage::Compact => None,
-        };
-        let Some((seen_plane, kernel)) = chunk.planes.seen_plane().zip(kernel) else {
+        let Some(seen_plane) = chunk.planes.seen_plane() else {
             continue;
         };
         program.pass(
-            kernel,
+            &catch_up::KERNEL,
             (),
             catch_up::Bind {
                 uniforms: shared.rates,

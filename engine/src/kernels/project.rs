@@ -48,17 +48,15 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
             program.pass(kernel, spec, bind, push, at);
             continue;
         }
-        let waiting = match chunk.storage {
-            Storage::Exact => Some(&project::DEFERRED),
-            Storage::Half => Some(&project::HALF_DEFERRED),
-            Storage::Compact => None,
+        let seen_plane = match chunk.storage {
+            Storage::Exact => seen_plane,
+            Storage::Half | Storage::Compact => {
+                program.pass(&project::HALF, spec, bind, push, at);
+                continue;
+            }
         };
-        let Some((seen_plane, kernel)) = seen_plane.zip(waiting) else {
-            let kernel = match chunk.storage {
-                Storage::Exact => &project::KERNEL,
-                Storage::Half | Storage::Compact => &project::HALF,
-            };
-            program.pass(kernel, spec, bind, push, at);
+        let Some(seen_plane) = seen_plane else {
+            program.pass(&project::KERNEL, spec, bind, push, at);
             continue;
         };
         let bind = project::DeferredBind {
@@ -67,6 +65,6 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], group_vi
             sh_v: chunk.sh_v,
         };
         let push = project::DeferredPush { base: push, seen_plane };
-        program.pass(kernel, spec, bind, push, at);
+        program.pass(&project::DEFERRED, spec, bind, push, at);
     }
 }

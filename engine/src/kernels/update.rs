@@ -8,8 +8,12 @@ use crate::gaussians::layout::Storage;
 use crate::program::{Program, Span};
 
 /// Appends one pass per chunk. Gradients of planes are taken on where records have them, and those of the density's terms where
-/// there are `terms`, one for each chunk; no colours of such models wait, and none of
-/// bound ones, which have no gradients of planes either.
+/// there are `terms`, one for each chunk. Colours wait in [`Storage::Exact`] alone, and not in such models; bound ones have no gradients
+/// of planes either.
+///
+/// # Panics
+/// Where a model in [`Storage::Half`] is bound, or has gradients of planes or terms: there is no kernel for it, and profiles that ask for
+/// it are refused.
 pub fn record(
     program: &mut Program,
     shared: &Shared,
@@ -48,67 +52,50 @@ pub fn record(
             sh_coefficients,
         };
         let at = shared.groups(Args::Chunk(chunk.index));
+        let storage = chunk.storage;
         if chunk.planes.bound {
-            let kernel = match chunk.storage {
-                Storage::Exact => &update::BOUND,
-                Storage::Half => &update::HALF_BOUND,
-                Storage::Compact => &update::COMPACT_BOUND,
-            };
+            let kernel = special(storage, &update::BOUND, &update::COMPACT_BOUND);
             program.pass(kernel, spec, bind, push, at);
             continue;
         }
-        let term_gradient = terms(chunk);
-        if let Some((gradient_d, term_gradient)) = splats.gradient_d.zip(term_gradient) {
-            let bind = update::SurfaceDenseBind {
-                base: update::SurfaceBind { base: bind, gradient_d },
-                term_gradient,
-            };
-            let kernel = match chunk.storage {
-                Storage::Exact => &update::SURFACE_DENSE,
-                Storage::Half => &update::HALF_SURFACE_DENSE,
-                Storage::Compact => &update::COMPACT_SURFACE_DENSE,
-            };
-            program.pass(kernel, spec, bind, push, at);
-            continue;
+        match (splats.gradient_d, terms(chunk)) {
+            (Some(gradient_d), Some(term_gradient)) => {
+                let base = update::SurfaceBind { base: bind, gradient_d };
+                let bind = update::SurfaceDenseBind { base, term_gradient };
+                let kernel = special(storage, &update::SURFACE_DENSE, &update::COMPACT_SURFACE_DENSE);
+                program.pass(kernel, spec, bind, push, at);
+            }
+            (None, Some(term_gradient)) => {
+                let bind = update::DenseBind {
+                    base: bind,
+                    term_gradient,
+                };
+                let kernel = special(storage, &update::DENSE, &update::COMPACT_DENSE);
+                program.pass(kernel, spec, bind, push, at);
+            }
+            (Some(gradient_d), None) => {
+                let bind = update::SurfaceBind { base: bind, gradient_d };
+                let kernel = special(storage, &update::SURFACE, &update::COMPACT_SURFACE);
+                program.pass(kernel, spec, bind, push, at);
+            }
+            (None, None) => match (storage, seen_plane) {
+                (Storage::Exact, Some(seen_plane)) => {
+                    let push = update::DeferredPush { base: push, seen_plane };
+                    program.pass(&update::DEFERRED, spec, bind, push, at);
+                }
+                (Storage::Exact, None) => program.pass(&update::KERNEL, spec, bind, push, at),
+                (Storage::Half, _) => program.pass(&update::HALF, spec, bind, push, at),
+                (Storage::Compact, _) => program.pass(&update::COMPACT, spec, bind, push, at),
+            },
         }
-        if let Some(term_gradient) = term_gradient {
-            let bind = update::DenseBind {
-                base: bind,
-                term_gradient,
-            };
-            let kernel = match chunk.storage {
-                Storage::Exact => &update::DENSE,
-                Storage::Half => &update::HALF_DENSE,
-                Storage::Compact => &update::COMPACT_DENSE,
-            };
-            program.pass(kernel, spec, bind, push, at);
-            continue;
-        }
-        if let Some(gradient_d) = splats.gradient_d {
-            let bind = update::SurfaceBind { base: bind, gradient_d };
-            let kernel = match chunk.storage {
-                Storage::Exact => &update::SURFACE,
-                Storage::Half => &update::HALF_SURFACE,
-                Storage::Compact => &update::COMPACT_SURFACE,
-            };
-            program.pass(kernel, spec, bind, push, at);
-            continue;
-        }
-        let waiting = match chunk.storage {
-            Storage::Exact => Some(&update::DEFERRED),
-            Storage::Half => Some(&update::HALF_DEFERRED),
-            Storage::Compact => None,
-        };
-        let Some((seen_plane, kernel)) = seen_plane.zip(waiting) else {
-            let kernel = match chunk.storage {
-                Storage::Exact => &update::KERNEL,
-                Storage::Half => &update::HALF,
-                Storage::Compact => &update::COMPACT,
-            };
-            program.pass(kernel, spec, bind, push, at);
-            continue;
-        };
-        let push = update::DeferredPush { base: push, seen_plane };
-        program.pass(kernel, spec, bind, push, at);
     }
+}
+
+/// The kernel of a special model, which no [`Storage::Half`] has.
+fn special<K>(storage: Storage, exact: &'static K, compact: &'static K) -> &'static K {
+    assert!(
+        storage != Storage::Half,
+        "a model in half storage is neither bound nor trained by planes or terms"
+    );
+    if storage == Storage::Exact { exact } else { compact }
 }

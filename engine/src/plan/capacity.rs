@@ -174,9 +174,9 @@ fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
     let Optimizer::AdamFused(adam) = &profile.optimizer;
     let on = match adam.deferred_sh {
         // Projection and update of steps that look at surfaces, and those of bound Gaussians, know no colours that wait. Moments
-        // of 8 bits are too coarse for it: one rounding would stand for all the steps that are made up for.
+        // in fewer bits are too coarse for it: one rounding would stand for all the steps that are made up for.
         DeferredSh::Auto
-            if profile.memory.storage == Storage::Compact
+            if profile.memory.storage != Storage::Exact
                 || losses::extra(profile, 1.0).wants_all_colors()
                 || profile.adam_restart().is_some()
                 || profile.is_bound() =>
@@ -363,7 +363,7 @@ mod tests {
             (&[], exchange, true),
             (&[], Reduction::Segmented, false),
             (&[("optimizer.deferred_sh", "off")], atomic, false),
-            (&[("memory.storage", "half")], atomic, true),
+            (&[("memory.storage", "half")], atomic, false),
             (&[("memory.storage", "compact")], atomic, false),
             (&[("optimizer.deferred_sh", "on")], Reduction::Segmented, true),
             (&[("train.deterministic", "true")], Reduction::Segmented, false),

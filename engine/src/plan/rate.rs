@@ -134,8 +134,8 @@ fn milliseconds(card: &Card, load: &Load) -> f64 {
     };
     // Colours that wait are read with their moments and updated where they are visible; those that do not, everywhere.
     let (moments, updated) = match storage {
-        Storage::Exact | Storage::Half => (stepped / 3.0, visible),
-        Storage::Compact => (0.0, gaussians),
+        Storage::Exact => (stepped / 3.0, visible),
+        Storage::Half | Storage::Compact => (0.0, gaussians),
     };
     // MB in millions of things.
     let cull = 60.0 * gaussians;

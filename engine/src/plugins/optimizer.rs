@@ -20,7 +20,7 @@ pub struct AdamOptions {
     pub lr: LearningRates,
     /// Colours of Gaussians out of view get their steps when they are next in view, the same steps at less memory traffic:
     /// `auto` = on, but off where equal runs give equal bytes (`train.deterministic`, segmented sums, software
-    /// drivers) and with `memory.storage: compact`.
+    /// drivers) and unless `memory.storage` is `exact`.
     pub deferred_sh: DeferredSh,
 }
 

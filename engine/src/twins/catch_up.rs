@@ -1,7 +1,5 @@
 //! Adam's steps without a gradient, many at once: what SH out of view miss when their optimiser steps are deferred.
 
-use super::codes::{CHANNEL_CATCH_UP, CHANNEL_SH, CHANNEL_SH_MOMENTS, Rounding, half_code};
-use super::stored_adam::{Words, color_value, field, over_root, ratio_code, ratio_value, seconds, set_field, signed};
 use crate::kernels::catch_up::Row;
 use crate::kernels::generated::common::FEW_STEPS;
 
@@ -10,8 +8,6 @@ use crate::kernels::generated::common::FEW_STEPS;
 const EPSILONS: f32 = 4e3;
 /// Share of a first moment that is left when the steps after it no longer count.
 const SPENT: f32 = 1.5e-8;
-/// Of a moment of a model whose colours wait and are no floats.
-const MOMENT_BITS: usize = 16;
 
 /// The steps that a Gaussian missed.
 #[derive(Clone, Copy, Debug)]
@@ -95,33 +91,6 @@ impl<'a> Missed<'a> {
         *value -= self.change(higher, *m, *v);
         *m *= self.first;
         *v *= self.second;
-    }
-}
-
-impl Words {
-    /// [`Missed::catch_up`] for the first `count` colours, degree 0 first; moments have 16 bits.
-    pub fn catch_up_colors(&mut self, missed: &Missed<'_>, count: usize, rounding: Rounding) {
-        let bits = MOMENT_BITS;
-        let scale = self.scale() * missed.second;
-        if missed.steps == 0 || scale <= 0.0 {
-            return;
-        }
-        let rounding = rounding.own(CHANNEL_CATCH_UP);
-        let (old, new) = (seconds(bits, self.scale()), seconds(bits, scale));
-        self.sh_v[0] = scale.to_bits();
-        for i in 0..count {
-            let mut v = old.value(field(&self.sh_v[1..], i, bits));
-            let mut m = ratio_value(signed(field(&self.sh_m, i, bits), bits), bits) * v.sqrt();
-            let mut value = color_value(&self.sh, i);
-            missed.catch_up(i >= 3, &mut value, &mut m, &mut v);
-            let draws = rounding.draw(CHANNEL_SH + i as u32 / 2);
-            set_field(&mut self.sh, i, 16, half_code(value, draws[i % 2]));
-            let [first, second] = rounding.draw(CHANNEL_SH_MOMENTS + i as u32);
-            let v_code = new.code(v, second);
-            let m_code = ratio_code(m * over_root(new.value(v_code)), first, bits);
-            set_field(&mut self.sh_v[1..], i, bits, v_code);
-            set_field(&mut self.sh_m, i, bits, m_code as u32);
-        }
     }
 }
 

@@ -14,7 +14,7 @@
 use super::rng::hash;
 use crate::gaussians::layout::MOMENT_RATIO;
 
-pub use crate::kernels::generated::common::{CHANNEL_CATCH_UP, CHANNEL_GEOMETRY, CHANNEL_SH, CHANNEL_SH_MOMENTS};
+pub use crate::kernels::generated::common::{CHANNEL_GEOMETRY, CHANNEL_SH, CHANNEL_SH_MOMENTS};
 
 /// Draws of one Gaussian in one step.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +25,6 @@ impl Rounding {
     #[must_use]
     pub const fn new(seed: u32, step: u32, id: u32) -> Self {
         Self(hash(hash(hash(seed).wrapping_add(step)).wrapping_add(id)))
-    }
-
-    /// Draws apart from those of the same step: its channels are those of `channel`.
-    #[must_use]
-    pub const fn own(self, channel: u32) -> Self {
-        Self(hash(self.0.wrapping_add(channel)))
     }
 
     /// Two draws below 2^16: the low and the high half of [`bits`](super::rng::bits).

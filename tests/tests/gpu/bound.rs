@@ -344,7 +344,7 @@ fn steps_follow_the_twins_for_every_number_of_gaussians() {
 
 #[test]
 fn steps_follow_the_twins_in_fewer_bits() {
-    check(3, Storage::Half, Reduction::Segmented);
+    check(3, Storage::Compact, Reduction::Segmented);
     check(6, Storage::Compact, Reduction::Segmented);
 }
 

@@ -227,6 +227,19 @@ fn refusals_say_what_where_and_what_instead() {
              coarse to make up for many steps at once (f.yaml:3)",
         ),
         (
+            "memory: {storage: half}\noptimizer: {deferred_sh: on}\n",
+            "`optimizer.deferred_sh` is on, allowed: auto or off, because `memory.storage` is half, whose moments are too \
+             coarse to make up for many steps at once (f.yaml:3)",
+        ),
+        (
+            "memory: {storage: half}\nlosses: [{kind: l1}, {kind: normals}]\n",
+            "`memory.storage` is half, allowed: exact or compact, because of the loss `normals` (f.yaml:2)",
+        ),
+        (
+            "memory: {storage: half}\nregularizers: [{kind: density}]\n",
+            "`memory.storage` is half, allowed: exact or compact, because of the regularizer `density` (f.yaml:2)",
+        ),
+        (
             "train: {deterministic: true}\noptimizer: {deferred_sh: on}\n",
             "`optimizer.deferred_sh` is on, allowed: auto or off, because `train.deterministic` is on: a save would show in \
              later bytes (f.yaml:3)",

@@ -3,18 +3,18 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`HALF`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms, vec4[]`.
     pub uniforms: Span,
     /// Binding 1, `Counters`.
     pub counters: Span,
-    /// Binding 2, `float[]` or `uint[]`.
+    /// Binding 2, `float[]`.
     pub sh: Span,
-    /// Binding 3, `float[]` or `uint[]`.
+    /// Binding 3, `float[]`.
     pub sh_m: Span,
-    /// Binding 4, `float[]` or `uint[]`.
+    /// Binding 4, `float[]`.
     pub sh_v: Span,
 }
 
@@ -32,7 +32,7 @@ impl Bindings for Bind {
     }
 }
 
-/// Push constants of [`KERNEL`] and [`HALF`].
+/// Push constants of [`KERNEL`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -48,9 +48,3 @@ pub struct Push {
 
 /// `catch_up.spv`.
 pub static KERNEL: Kernel<Bind, Push> = Kernel::new("catch_up", include_bytes!("../../../../shaders/spv/catch_up.spv"));
-
-/// `catch_up.half.spv`, made with `HALF=1`.
-pub static HALF: Kernel<Bind, Push> = Kernel::new(
-    "catch_up.half",
-    include_bytes!("../../../../shaders/spv/catch_up.half.spv"),
-);

@@ -431,8 +431,6 @@ pub const CHANNEL_SH: u32 = 256;
 pub const CHANNEL_SH_MOMENTS: u32 = 320;
 /// Channel of the moments of the geometry, plus the value.
 pub const CHANNEL_GEOMETRY: u32 = 384;
-/// Makes a stream of its own: the update after it rounds the same values once more.
-pub const CHANNEL_CATCH_UP: u32 = 448;
 
 // shaders/common/densify.glsl
 

@@ -119,7 +119,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 202] = [
+pub static ALL: [&Shader; 195] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -127,7 +127,6 @@ pub static ALL: [&Shader; 202] = [
     &bind::KERNEL.shader,
     &camera_cull::KERNEL.shader,
     &catch_up::KERNEL.shader,
-    &catch_up::HALF.shader,
     &conv3x3::KERNEL.shader,
     &cull::KERNEL.shader,
     &cull::BAND.shader,
@@ -245,7 +244,6 @@ pub static ALL: [&Shader; 202] = [
     &project::SURFACE.shader,
     &project::DEFERRED.shader,
     &project::HALF_SURFACE.shader,
-    &project::HALF_DEFERRED.shader,
     &rasterize::KERNEL.shader,
     &rasterize::COLUMN.shader,
     &rasterize::SURFACE.shader,
@@ -310,15 +308,10 @@ pub static ALL: [&Shader; 202] = [
     &update::COMPACT.shader,
     &update::SURFACE.shader,
     &update::DEFERRED.shader,
-    &update::HALF_BOUND.shader,
-    &update::HALF_DENSE.shader,
-    &update::HALF_SURFACE.shader,
     &update::COMPACT_BOUND.shader,
     &update::COMPACT_DENSE.shader,
-    &update::HALF_DEFERRED.shader,
     &update::SURFACE_DENSE.shader,
     &update::COMPACT_SURFACE.shader,
-    &update::HALF_SURFACE_DENSE.shader,
     &update::COMPACT_SURFACE_DENSE.shader,
     &vertex_colors::KERNEL.shader,
     &visible_scan::KERNEL.shader,

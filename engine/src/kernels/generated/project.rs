@@ -99,14 +99,14 @@ impl Bindings for SurfaceBind {
     }
 }
 
-/// What [`DEFERRED`] and [`HALF_DEFERRED`] bind.
+/// What [`DEFERRED`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct DeferredBind {
     /// The first 12.
     pub base: Bind,
-    /// Binding 12, `float[]` or `uint[]`.
+    /// Binding 12, `float[]`.
     pub sh_m: Span,
-    /// Binding 13, `float[]` or `uint[]`.
+    /// Binding 13, `float[]`.
     pub sh_v: Span,
 }
 
@@ -147,7 +147,7 @@ pub struct Push {
     pub first_group: u32,
 }
 
-/// Push constants of [`DEFERRED`] and [`HALF_DEFERRED`].
+/// Push constants of [`DEFERRED`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct DeferredPush {
@@ -157,7 +157,7 @@ pub struct DeferredPush {
     pub seen_plane: u32,
 }
 
-/// Specialisation constants of [`KERNEL`], [`HALF`], [`SURFACE`], [`DEFERRED`], [`HALF_SURFACE`] and [`HALF_DEFERRED`].
+/// Specialisation constants of [`KERNEL`], [`HALF`], [`SURFACE`], [`DEFERRED`] and [`HALF_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Spec {
@@ -191,10 +191,4 @@ pub static DEFERRED: Kernel<DeferredBind, DeferredPush, Spec> = Kernel::new(
 pub static HALF_SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
     "project.half_surface",
     include_bytes!("../../../../shaders/spv/project.half_surface.spv"),
-);
-
-/// `project.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
-pub static HALF_DEFERRED: Kernel<DeferredBind, DeferredPush, Spec> = Kernel::new(
-    "project.half_deferred",
-    include_bytes!("../../../../shaders/spv/project.half_deferred.spv"),
 );

@@ -3,8 +3,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`], [`HALF`], [`BOUND`], [`COMPACT`], [`DEFERRED`], [`HALF_BOUND`], [`COMPACT_BOUND`] and
-/// [`HALF_DEFERRED`] bind.
+/// What [`KERNEL`], [`HALF`], [`BOUND`], [`COMPACT`], [`DEFERRED`] and [`COMPACT_BOUND`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms` or `StepUniforms, vec4[]`.
@@ -83,7 +82,7 @@ impl Bindings for Bind {
     }
 }
 
-/// What [`DENSE`], [`HALF_DENSE`] and [`COMPACT_DENSE`] bind.
+/// What [`DENSE`] and [`COMPACT_DENSE`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct DenseBind {
     /// The first 16.
@@ -120,7 +119,7 @@ impl Bindings for DenseBind {
     }
 }
 
-/// What [`SURFACE`], [`HALF_SURFACE`] and [`COMPACT_SURFACE`] bind.
+/// What [`SURFACE`] and [`COMPACT_SURFACE`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct SurfaceBind {
     /// The first 16.
@@ -157,7 +156,7 @@ impl Bindings for SurfaceBind {
     }
 }
 
-/// What [`SURFACE_DENSE`], [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`] bind.
+/// What [`SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`] bind.
 #[derive(Clone, Copy, Debug)]
 pub struct SurfaceDenseBind {
     /// The first 17.
@@ -195,9 +194,8 @@ impl Bindings for SurfaceDenseBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`HALF`], [`BOUND`], [`DENSE`], [`COMPACT`], [`SURFACE`], [`HALF_BOUND`],
-/// [`HALF_DENSE`], [`HALF_SURFACE`], [`COMPACT_BOUND`], [`COMPACT_DENSE`], [`SURFACE_DENSE`], [`COMPACT_SURFACE`],
-/// [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`].
+/// Push constants of [`KERNEL`], [`HALF`], [`BOUND`], [`DENSE`], [`COMPACT`], [`SURFACE`], [`COMPACT_BOUND`],
+/// [`COMPACT_DENSE`], [`SURFACE_DENSE`], [`COMPACT_SURFACE`] and [`COMPACT_SURFACE_DENSE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -211,7 +209,7 @@ pub struct Push {
     pub sh_coefficients: u32,
 }
 
-/// Push constants of [`DEFERRED`] and [`HALF_DEFERRED`].
+/// Push constants of [`DEFERRED`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct DeferredPush {
@@ -222,8 +220,7 @@ pub struct DeferredPush {
 }
 
 /// Specialisation constants of [`KERNEL`], [`HALF`], [`BOUND`], [`DENSE`], [`COMPACT`], [`SURFACE`], [`DEFERRED`],
-/// [`HALF_BOUND`], [`HALF_DENSE`], [`HALF_SURFACE`], [`COMPACT_BOUND`], [`COMPACT_DENSE`], [`HALF_DEFERRED`],
-/// [`SURFACE_DENSE`], [`COMPACT_SURFACE`], [`HALF_SURFACE_DENSE`] and [`COMPACT_SURFACE_DENSE`].
+/// [`COMPACT_BOUND`], [`COMPACT_DENSE`], [`SURFACE_DENSE`], [`COMPACT_SURFACE`] and [`COMPACT_SURFACE_DENSE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Spec {
@@ -269,24 +266,6 @@ pub static DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
     include_bytes!("../../../../shaders/spv/update.deferred.spv"),
 );
 
-/// `update.half_bound.spv`, made with `HALF=1 BOUND=1`.
-pub static HALF_BOUND: Kernel<Bind, Push, Spec> = Kernel::new(
-    "update.half_bound",
-    include_bytes!("../../../../shaders/spv/update.half_bound.spv"),
-);
-
-/// `update.half_dense.spv`, made with `HALF=1 DENSE=1`.
-pub static HALF_DENSE: Kernel<DenseBind, Push, Spec> = Kernel::new(
-    "update.half_dense",
-    include_bytes!("../../../../shaders/spv/update.half_dense.spv"),
-);
-
-/// `update.half_surface.spv`, made with `HALF=1 SURFACE=1`.
-pub static HALF_SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
-    "update.half_surface",
-    include_bytes!("../../../../shaders/spv/update.half_surface.spv"),
-);
-
 /// `update.compact_bound.spv`, made with `COMPACT=1 BOUND=1`.
 pub static COMPACT_BOUND: Kernel<Bind, Push, Spec> = Kernel::new(
     "update.compact_bound",
@@ -299,12 +278,6 @@ pub static COMPACT_DENSE: Kernel<DenseBind, Push, Spec> = Kernel::new(
     include_bytes!("../../../../shaders/spv/update.compact_dense.spv"),
 );
 
-/// `update.half_deferred.spv`, made with `HALF=1 DEFERRED=1`.
-pub static HALF_DEFERRED: Kernel<Bind, DeferredPush, Spec> = Kernel::new(
-    "update.half_deferred",
-    include_bytes!("../../../../shaders/spv/update.half_deferred.spv"),
-);
-
 /// `update.surface_dense.spv`, made with `SURFACE=1 DENSE=1`.
 pub static SURFACE_DENSE: Kernel<SurfaceDenseBind, Push, Spec> = Kernel::new(
     "update.surface_dense",
@@ -315,12 +288,6 @@ pub static SURFACE_DENSE: Kernel<SurfaceDenseBind, Push, Spec> = Kernel::new(
 pub static COMPACT_SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
     "update.compact_surface",
     include_bytes!("../../../../shaders/spv/update.compact_surface.spv"),
-);
-
-/// `update.half_surface_dense.spv`, made with `HALF=1 SURFACE=1 DENSE=1`.
-pub static HALF_SURFACE_DENSE: Kernel<SurfaceDenseBind, Push, Spec> = Kernel::new(
-    "update.half_surface_dense",
-    include_bytes!("../../../../shaders/spv/update.half_surface_dense.spv"),
 );
 
 /// `update.compact_surface_dense.spv`, made with `COMPACT=1 SURFACE=1 DENSE=1`.

@@ -1,11 +1,9 @@
 //! Deferred steps against those of a dense optimiser.
 
 use super::*;
-use crate::gaussians::layout::Storage;
 use crate::kernels::catch_up::rows;
 use crate::twins::adam::{Adam, Factors, GroupStep, update};
 use crate::twins::rng;
-use crate::twins::stored_adam::color_words;
 
 const SEED: u32 = 23;
 
@@ -159,69 +157,5 @@ fn to_catch_up_on_the_way_changes_nothing() {
                 );
             }
         }
-    }
-}
-
-/// Stored values: over many Gaussians the mean is that of the dense optimiser, whose every step rounds.
-#[test]
-fn stored_values_catch_up_without_bias() {
-    let (rates, decays) = (
-        rates(1200),
-        Decays {
-            betas: [0.9, 0.999],
-            eps: 1e-15,
-        },
-    );
-    let (adam, table) = (wide(decays), rows(decays.betas, &rates));
-    let planes = Storage::Half.planes(1);
-    // Sums over Gaussians: how far values went, second moments; of the stored and of those in f64.
-    let (mut moved, mut seconds) = ([0.0_f64; 2], [0.0_f64; 2]);
-    for id in 0..400 {
-        let mut words = Words {
-            sh: color_words(&[0.25; 12], Rounding::new(SEED, 0, id)),
-            sh_m: vec![0; planes.sh_m as usize],
-            sh_v: vec![0; planes.sh_v as usize],
-            geometry_m: Vec::new(),
-            geometry_v: Vec::new(),
-        };
-        let mut dense = [[0.25_f64, 0.0, 0.0]; 12];
-        let mut seen = 0;
-        for step in 1..=900_u32 {
-            let in_view = matches!(step, 200 | 203 | 230 | 800);
-            let gradients: [f32; 12] = std::array::from_fn(|p| if in_view { 3e-7 / (1 + p) as f32 } else { 0.0 });
-            for (p, [value, m, v]) in dense.iter_mut().enumerate() {
-                let rate = rates[step as usize - 1][usize::from(p >= 3)];
-                update(
-                    &adam.factors(GroupStep { rate, step }),
-                    value,
-                    m,
-                    v,
-                    gradients[p].into(),
-                );
-            }
-            let rounding = Rounding::new(SEED, step, id);
-            if in_view || step == 900 {
-                let now = if in_view { step - 1 } else { step };
-                let missed = Missed::since(&table, decays.eps, seen, now);
-                words.catch_up_colors(&missed, 12, rounding);
-                seen = now;
-            }
-            if in_view {
-                let runs = rates[step as usize - 1].map(|rate| Some(narrow(&adam, rate, step)));
-                words.update_colors(16, runs, &gradients, rounding);
-                seen = step;
-            }
-        }
-        for (p, [_, v]) in words.color_moments(16).into_iter().enumerate() {
-            let [value, _, dense_v] = dense[p];
-            moved[0] += f64::from(color_value(&words.sh, p)) - 0.25;
-            moved[1] += value - 0.25;
-            seconds[0] += f64::from(v) / dense_v;
-            seconds[1] += 1.0;
-        }
-    }
-    for (name, [stored, exact]) in [("values", moved), ("second moments", seconds)] {
-        let ratio = stored / exact;
-        assert!((ratio - 1.0).abs() < 0.02, "{name} {ratio}");
     }
 }
