@@ -6,7 +6,6 @@
 //
 // Plain variant, one tile a group: writes d loss / d T beside the colour's gradient and the tile's sum. Reduce variant,
 // one group: adds the sums in a fixed order and the weighted mean to the loss.
-#define MASKED
 #include "common/group.glsl"
 #include "common/step.glsl"
 

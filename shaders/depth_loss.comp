@@ -1,7 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
-// kiln-variant: masked MASKED=1
 // kiln-variant: reduce REDUCE=1
 // Agreement of renders and depth maps: mean over all pixels of  t rho(1 / (u z) - m)  with the depth z where the ray meets the
 // blended plane, the map's inverse depth m in the photo's unit u, and how far the map is trusted t, 0 to 1. rho(r) = c |r| / (c + |r|)
@@ -37,6 +36,7 @@ layout(set = 0, binding = 5, std430) restrict buffer SurfaceGradient { vec4 surf
 layout(set = 0, binding = 6, std430) writeonly restrict buffer DepthSums { float depth_sums[]; };
 #include "common/surface.glsl"
 
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 const uint target_base = 0u;
 #include "common/target.glsl"
 
@@ -75,10 +75,10 @@ void main() {
         uint pixels = u.width * u.height;
         uint words = u.image_offset + (3u * pixels + 3u) / 4u;
         bool counts = true;
-#ifdef MASKED
-        words += (pixels + 3u) / 4u;
-        counts = mask_value(at) == 1.0;
-#endif
+        if (MASKED != 0u) {
+            words += (pixels + 3u) / 4u;
+            counts = mask_value(at) == 1.0;
+        }
         vec4 gradient = alone != 0u ? vec4(0.0) : surface_gradient[at];
         uint word = target[words + 1u + at];
         float z = depth_map[at].x;

@@ -1,7 +1,5 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// kiln-variant: -
-// kiln-variant: masked MASKED=1
 // Gradient of  w1 L1 + w2 (1 - SSIM)  with respect to the rendered image.
 //
 // dS/dx = w * p + 2 x (w * q) + y (w * r) with the window w and the maps p, q, r of `ssim_maps`. The masked variant has
@@ -11,6 +9,7 @@
 #include "common/window.glsl"
 
 layout(local_size_x = 64) in;
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -95,17 +94,18 @@ void main() {
                 uint index = uint(pixel.y * size.x + pixel.x);
                 float x = image[index - swath_base][channel];
                 float y = target_value(index, channel);
-#ifdef MASKED
-                float mask = mask_value(index);
-                x *= mask;
-                y *= mask;
-#endif
+                float mask = 1.0;
+                if (MASKED != 0u) {
+                    mask = mask_value(index);
+                    x *= mask;
+                    y *= mask;
+                }
                 float ssim = blurred[0][j] + 2.0 * x * blurred[1][j] + y * blurred[2][j];
                 error[j] += abs(x - y) / 3.0;
                 gradient[j][channel] = u.weights.z * (u.weights.x * sign(x - y) - u.weights.y * ssim);
-#ifdef MASKED
-                gradient[j][channel] *= mask;
-#endif
+                if (MASKED != 0u) {
+                    gradient[j][channel] *= mask;
+                }
             }
         }
     }

@@ -2,14 +2,13 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 // kiln-like: loss_gradient
-// kiln-variant: -
-// kiln-variant: masked MASKED=1
 // What `loss_gradient` computes, walking down strips as `ssim_strip` does.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/window.glsl"
 
 layout(local_size_x = 192) in;
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -99,12 +98,12 @@ void main() {
             uint index = uint(pixel.y) * u.width + uint(x);
             a = image[index - swath_base][channel];
             b = target_value(index, channel);
-#ifdef MASKED
-            float mask = mask_value(index);
-            a *= mask;
-            b *= mask;
-            weight *= mask;
-#endif
+            if (MASKED != 0u) {
+                float mask = mask_value(index);
+                a *= mask;
+                b *= mask;
+                weight *= mask;
+            }
         }
         float sp = 0.0, sq = 0.0, sr = 0.0;
         [[unroll]] for (int k = 0; k < 11; ++k) {

@@ -1,7 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
-// kiln-variant: masked MASKED=1
 // kiln-variant: reduce REDUCE=1
 // Consistency with a neighbouring view (Chen et al. 2024, sec. 3.3). Of each pixel the point at depth z goes to the neighbour, takes
 // the neighbour's depth there and comes back, e pixels from where it started; e < 1 is consistent, w = exp(-e) what it counts, a
@@ -32,12 +31,11 @@ layout(set = 0, binding = 3, std430) readonly restrict buffer DepthMap { vec4 de
 layout(set = 0, binding = 4, std430) readonly restrict buffer NeighborMap { vec2 neighbor_map[]; };
 layout(set = 0, binding = 5, std430) writeonly restrict buffer PairPixels { vec2 pair_pixels[]; };  // w, 0 = not consistent; w de/dz
 layout(set = 0, binding = 6, std430) writeonly restrict buffer PairSums { vec2 pair_sums[]; };  // sum; count
-#ifdef MASKED
 layout(set = 0, binding = 7, std430) readonly restrict buffer Target { uint target[]; };
 
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 const uint target_base = 0u;
 #include "common/target.glsl"
-#endif
 #include "common/pair.glsl"
 #include "common/surface.glsl"
 #include "common/neighbor_map.glsl"
@@ -115,9 +113,9 @@ void main() {
         uint at = pixel.y * u.width + pixel.x;
         vec2 own = vec2(0.0);
         float z = depth_map[at].x;
-#ifdef MASKED
-        z = mask_value(at) == 1.0 ? z : 0.0;
-#endif
+        if (MASKED != 0u) {
+            z = mask_value(at) == 1.0 ? z : 0.0;
+        }
         if (z > 0.0) {
             float by_depth;
             float error = reprojection_px(vec2(pixel), z, by_depth);

@@ -1,13 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// kiln-variant: -
-// kiln-variant: masked MASKED=1
 // What a neighbouring view keeps for the step that compares with it: the depth at which each pixel's ray meets the blended plane
 // (Chen et al. 2024, eq. 5), and the grey of its photo. Pixels that the photo's mask leaves out have neither.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -26,12 +25,10 @@ void main() {
     if (at >= u.width * u.height || counters.stalled != 0u) {
         return;
     }
-#ifdef MASKED
-    if (mask_value(at) != 1.0) {
+    if (MASKED != 0u && mask_value(at) != 1.0) {
         neighbor_map[at] = vec2(0.0, -1.0);
         return;
     }
-#endif
     float z = 0.0;
     if (1.0 - image[at].w > LEAST_COVERAGE) {
         vec4 plane = surface_plane[at];

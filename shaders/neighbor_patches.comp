@@ -1,7 +1,5 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// kiln-variant: -
-// kiln-variant: masked MASKED=1
 // Photometric consistency with a neighbouring view (Chen et al. 2024, sec. 3.3): mean of w (1 - NCC) over patches around consistent
 // pixels that chance picks, w from `neighbor_loss`. Compared are greys of 7 x 7 pixels of the photo with those of the neighbour's
 // where the homography of the pixel's blended plane N . x + D = 0 takes them.
@@ -12,6 +10,7 @@
 #include "common/rng.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -61,11 +60,9 @@ bool patch_value(uvec2 pixel, vec4 plane, out float value, out vec4 gradient) {
         int place = k < 0 ? middle : k;
         ivec2 at = ivec2(pixel) + ivec2(place % side, place / side) - PATCH_RADIUS;
         uint index = uint(at.y) * u.width + uint(at.x);
-#ifdef MASKED
-        if (mask_value(index) != 1.0) {
+        if (MASKED != 0u && mask_value(index) != 1.0) {
             return false;
         }
-#endif
         vec3 ray = pixel_ray(vec2(at));
         vec3 there = way.turn * ray - dot(a, ray) * way.shift;
         if (!(there.z > 0.0)) {

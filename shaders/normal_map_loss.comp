@@ -1,7 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
-// kiln-variant: masked MASKED=1
 // kiln-variant: reduce REDUCE=1
 // Agreement of renders and normal maps: mean over all pixels of  t (1 - N . m / |N|)  with the pixel's blended normal N, the map's
 // normal m, of length 1, and how far the map is trusted t, 0 to 1. Pixels that block no more than half the light have none, and
@@ -37,6 +36,7 @@ layout(set = 0, binding = 5, std430) restrict buffer SurfaceGradient { vec4 surf
 layout(set = 0, binding = 6, std430) writeonly restrict buffer NormalSums { float normal_sums[]; };
 #include "common/surface.glsl"
 
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 const uint target_base = 0u;
 #include "common/target.glsl"
 
@@ -73,10 +73,10 @@ void main() {
         uint pixels = u.width * u.height;
         uint words = u.image_offset + (3u * pixels + 3u) / 4u;
         bool counts = 1.0 - image[at].w > LEAST_COVERAGE;
-#ifdef MASKED
-        words += (pixels + 3u) / 4u;
-        counts = counts && mask_value(at) == 1.0;
-#endif
+        if (MASKED != 0u) {
+            words += (pixels + 3u) / 4u;
+            counts = counts && mask_value(at) == 1.0;
+        }
         words += behind_depths != 0u ? pixels + 1u : 0u;
         vec4 gradient = alone != 0u ? vec4(0.0) : surface_gradient[at];
         uint word = target[words + at];

@@ -3,10 +3,7 @@
 // kiln-variant: -
 // kiln-variant: edges EDGES=1
 // kiln-variant: reduce REDUCE=1
-// kiln-variant: masked MASKED=1
-// kiln-variant: masked_edges MASKED=1 EDGES=1
 // kiln-variant: plain PLAIN=1
-// kiln-variant: masked_plain MASKED=1 PLAIN=1
 // Agreement of blended planes and the depth map (Huang et al. 2024, eq. 14): mean over all pixels of  g (A - N . n)  with the
 // blended normal N, the coverage A, and the normal n of the depth map; pixels without n have none. The weight g = (1 - e)^2
 // forgets edges of the photo: e is the gradient of its grey over the steepest one (as Chen et al. 2024).
@@ -50,15 +47,12 @@ layout(set = 0, binding = 8, std430) writeonly restrict buffer PlaneSums { float
 #include "common/crossing.glsl"
 #endif
 
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 const uint target_base = 0u;
 #include "common/target.glsl"
 
 bool counts(uint pixel) {
-#ifdef MASKED
-    return mask_value(pixel) == 1.0;
-#else
-    return true;
-#endif
+    return MASKED == 0u || mask_value(pixel) == 1.0;
 }
 
 #ifdef PLAIN

@@ -2,8 +2,6 @@
 #extension GL_GOOGLE_include_directive : require
 // kiln-variant: -
 // kiln-variant: metrics METRICS=1
-// kiln-variant: masked MASKED=1
-// kiln-variant: masked_metrics METRICS=1 MASKED=1
 // SSIM of the rendered image against the ground truth, zero-padded, and the three maps its gradient needs.
 //
 // Plain variant (training): writes dS/d(blurred x), dS/d(blurred x^2) and dS/d(blurred x y) per channel and the group's
@@ -15,6 +13,7 @@
 #include "common/window.glsl"
 
 layout(local_size_x = 64) in;
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -80,9 +79,7 @@ void main() {
 #ifdef METRICS
     vec3 squared = vec3(0.0);
     float ssim_valid = 0.0;
-#ifdef MASKED
     float counted = 0.0, counted_valid = 0.0;
-#endif
 #endif
     for (uint channel = 0u; channel < 3u; ++channel) {
         barrier();
@@ -95,11 +92,11 @@ void main() {
             x = clamp(x, 0.0, 1.0);
 #endif
             float y = real ? target_value(source, channel) : 0.0;
-#ifdef MASKED
-            float mask = real ? mask_value(source) : 0.0;
-            x *= mask;
-            y *= mask;
-#endif
+            if (MASKED != 0u) {
+                float mask = real ? mask_value(source) : 0.0;
+                x *= mask;
+                y *= mask;
+            }
             tile_x[at] = x;
             tile_y[at] = y;
         }
@@ -161,12 +158,12 @@ void main() {
                 l1 += abs(difference);
 #ifdef METRICS
                 bool inside = pixel.x >= HALO && pixel.y >= HALO && pixel.x < size.x - HALO && pixel.y < size.y - HALO;
-#ifdef MASKED
-                float mask = mask_value(uint(pixel.y * size.x + pixel.x));
-                s *= mask;
-                counted += mask;
-                counted_valid += inside ? mask : 0.0;
-#endif
+                if (MASKED != 0u) {
+                    float mask = mask_value(uint(pixel.y * size.x + pixel.x));
+                    s *= mask;
+                    counted += mask;
+                    counted_valid += inside ? mask : 0.0;
+                }
                 squared[channel] += difference * difference;
                 if (inside) {
                     ssim_valid += s;
@@ -187,11 +184,11 @@ void main() {
 #ifdef METRICS
     float r = group_sum(squared.r), g = group_sum(squared.g), b = group_sum(squared.b);
     float valid = group_sum(ssim_valid);
-#ifdef MASKED
-    float n = group_sum(counted), n_valid = group_sum(counted_valid);
-#else
-    const float n = 0.0, n_valid = 0.0;
-#endif
+    float n = 0.0, n_valid = 0.0;
+    if (MASKED != 0u) {
+        n = group_sum(counted);
+        n_valid = group_sum(counted_valid);
+    }
     if (lane == 0) {
         sums[group * 8u] = total_l1;
         sums[group * 8u + 1u] = total_ssim;

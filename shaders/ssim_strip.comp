@@ -2,8 +2,6 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 // kiln-like: ssim_maps
-// kiln-variant: -
-// kiln-variant: masked MASKED=1
 // What `ssim_maps` computes in training, for devices with many registers and wide groups: rows of a strip are blurred
 // across as they come and gathered downwards, so that no row is blurred twice but those of the halo.
 #include "common/group.glsl"
@@ -11,6 +9,7 @@
 #include "common/window.glsl"
 
 layout(local_size_x = 192) in;
+layout(constant_id = 0) const uint MASKED = 0u;  // 1: photos carry masks
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) readonly restrict buffer CountersBlock { Counters counters; };
@@ -42,9 +41,9 @@ vec2 pair_at(int x, int y, uint channel) {
     }
     uint index = uint(y) * u.width + uint(x);
     vec2 pair = vec2(image[index - swath_base][channel], target_value(index, channel));
-#ifdef MASKED
-    pair *= mask_value(index);
-#endif
+    if (MASKED != 0u) {
+        pair *= mask_value(index);
+    }
     return pair;
 }
 

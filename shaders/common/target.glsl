@@ -10,10 +10,8 @@ float target_value(uint pixel, uint channel) {
     return target_byte(u.image_offset * 4u + (pixel - target_base) * 3u + channel);
 }
 
-#ifdef MASKED
 // 1 where the pixel counts, else 0.
 float mask_value(uint pixel) {
     uint rgb_words = (3u * u.width * u.height + 3u) / 4u;
     return target_byte((u.image_offset + rgb_words) * 4u + pixel);
 }
-#endif

@@ -73,11 +73,9 @@ fn check_pass(t: &StepTensors) -> &'static str {
 }
 
 fn gradient(t: &StepTensors) -> &'static str {
-    match (t.variants.threads != Threads::Pixels, t.pixels.masked) {
-        (true, false) => "loss_gradient",
-        (true, true) => "loss_gradient.masked",
-        (false, false) => "loss_gradient_strip",
-        (false, true) => "loss_gradient_strip.masked",
+    match t.variants.threads {
+        Threads::Pixels => "loss_gradient_strip",
+        Threads::Columns | Threads::Lanes | Threads::Crowded => "loss_gradient",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The checked-in SPIR-V is valid, current and complete.
 #![expect(clippy::panic, reason = "tests stop at the first surprise")]
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use xtask::{kernels, manifest, root};
@@ -43,4 +44,24 @@ fn every_module_passes_the_validator() {
         }
     }
     assert!(invalid.is_empty(), "{}", invalid.join("\n"));
+}
+
+/// Most modules of one source, and of all. A module is compiled into the program, changes with every block that it reads, and is kept in
+/// the history for good: a commit that needs more raises these and says why.
+const MOST_OF_A_SOURCE: usize = 12;
+const MOST: usize = 182;
+
+#[test]
+fn there_are_no_more_modules_than_agreed() {
+    let names = manifest::modules(&root()).unwrap_or_else(|failure| panic!("{}", failure.message));
+    let mut of_source = BTreeMap::<&str, usize>::new();
+    for name in &names {
+        *of_source.entry(name.split('.').next().unwrap_or(name)).or_default() += 1;
+    }
+    let large: Vec<_> = of_source.iter().filter(|(_, n)| **n > MOST_OF_A_SOURCE).collect();
+    assert!(
+        large.is_empty(),
+        "more than {MOST_OF_A_SOURCE} modules of a source: {large:?}"
+    );
+    assert!(names.len() <= MOST, "{} modules, agreed are {MOST}", names.len());
 }

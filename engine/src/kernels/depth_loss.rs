@@ -30,14 +30,11 @@ pub fn record(
         from: weight.from,
         alone: alone.into(),
     };
-    let loss = if pixels.masked {
-        &depth_loss::MASKED
-    } else {
-        &depth_loss::KERNEL
-    };
     program.pass(
-        loss,
-        (),
+        &depth_loss::KERNEL,
+        depth_loss::Spec {
+            masked: pixels.masked.into(),
+        },
         depth_loss::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,

@@ -39,11 +39,10 @@ pub fn maps_bytes(swaths: &Swaths) -> u64 {
 
 /// Appends the three training passes.
 pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Span, maps: Span, variants: &Variants) {
-    let (ssim, gradient) = match (variants.threads != Threads::Pixels, pixels.masked) {
-        (true, false) => (&ssim_maps::KERNEL, &loss_gradient::KERNEL),
-        (true, true) => (&ssim_maps::MASKED, &loss_gradient::MASKED),
-        (false, false) => (&ssim_strip::KERNEL, &loss_gradient_strip::KERNEL),
-        (false, true) => (&ssim_strip::MASKED, &loss_gradient_strip::MASKED),
+    let masked = pixels.masked.into();
+    let (ssim, gradient) = match variants.threads {
+        Threads::Pixels => (&ssim_strip::KERNEL, &loss_gradient_strip::KERNEL),
+        Threads::Columns | Threads::Lanes | Threads::Crowded => (&ssim_maps::KERNEL, &loss_gradient::KERNEL),
     };
     let swaths = pixels.swaths.of(MAPS_BYTES);
     for (index, swath) in swaths.iter().enumerate() {
@@ -58,7 +57,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Spa
         };
         program.pass(
             ssim,
-            (),
+            ssim_maps::Spec { masked },
             ssim_maps::Bind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,
@@ -75,7 +74,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Spa
         }
         program.pass(
             gradient,
-            (),
+            loss_gradient::Spec { masked },
             loss_gradient::Bind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,
@@ -107,16 +106,12 @@ fn record_reduce(program: &mut Program, shared: &Shared, sums: Span) {
 
 /// Appends the evaluation pass: eight sums a tile, added up by the host in f64.
 pub fn record_metrics(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Span) {
-    let metrics = if pixels.masked {
-        &ssim_maps::MASKED_METRICS
-    } else {
-        &ssim_maps::METRICS
-    };
+    let masked = pixels.masked.into();
     for swath in pixels.swaths.of(IMAGE_BYTES) {
         let (target, target_base) = swath.target(pixels);
         program.pass(
-            metrics,
-            (),
+            &ssim_maps::METRICS,
+            ssim_maps::Spec { masked },
             ssim_maps::MetricsBind {
                 uniforms: shared.uniforms,
                 counters: shared.counters,

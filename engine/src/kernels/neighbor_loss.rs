@@ -89,14 +89,11 @@ pub fn record_neighbor(
     neighbor: &Neighbor,
     max_pixels: u32,
 ) {
-    let map = if pixels.masked {
-        &neighbor_map::MASKED
-    } else {
-        &neighbor_map::KERNEL
-    };
     program.pass(
-        map,
-        (),
+        &neighbor_map::KERNEL,
+        neighbor_map::Spec {
+            masked: pixels.masked.into(),
+        },
         neighbor_map::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,
@@ -127,14 +124,11 @@ pub fn record(
         program.fill(surface.normal_gradient, 0);
     }
     geometry(program, shared, pixels, surface, io);
-    let patches = if pixels.masked {
-        &neighbor_patches::MASKED
-    } else {
-        &neighbor_patches::KERNEL
-    };
     program.pass(
-        patches,
-        (),
+        &neighbor_patches::KERNEL,
+        neighbor_patches::Spec {
+            masked: pixels.masked.into(),
+        },
         neighbor_patches::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,
@@ -182,23 +176,24 @@ pub fn record(
 }
 
 fn geometry(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: &Surface, io: &PairIo) {
-    let bind = neighbor_loss::Bind {
-        uniforms: shared.uniforms,
-        counters: shared.counters,
-        neighbor: io.neighbor.uniforms,
-        depth_map: surface.map,
-        neighbor_map: io.neighbor.map,
-        pair_pixels: io.pixels,
-        pair_sums: io.sums,
-    };
-    let groups = shared.groups(Args::Tiles);
-    if pixels.masked {
-        let target = pixels.target;
-        let bind = neighbor_loss::MaskedBind { base: bind, target };
-        program.pass(&neighbor_loss::MASKED, (), bind, (), groups);
-    } else {
-        program.pass(&neighbor_loss::KERNEL, (), bind, (), groups);
-    }
+    program.pass(
+        &neighbor_loss::KERNEL,
+        neighbor_loss::Spec {
+            masked: pixels.masked.into(),
+        },
+        neighbor_loss::Bind {
+            uniforms: shared.uniforms,
+            counters: shared.counters,
+            neighbor: io.neighbor.uniforms,
+            depth_map: surface.map,
+            neighbor_map: io.neighbor.map,
+            pair_pixels: io.pixels,
+            pair_sums: io.sums,
+            target: pixels.target,
+        },
+        (),
+        shared.groups(Args::Tiles),
+    );
 }
 
 #[cfg(test)]

@@ -42,14 +42,11 @@ pub fn record(
         alone: recorded.alone.into(),
         behind_depths: recorded.behind_depths.into(),
     };
-    let loss = if pixels.masked {
-        &normal_map_loss::MASKED
-    } else {
-        &normal_map_loss::KERNEL
-    };
     program.pass(
-        loss,
-        (),
+        &normal_map_loss::KERNEL,
+        normal_map_loss::Spec {
+            masked: pixels.masked.into(),
+        },
         normal_map_loss::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,

@@ -68,15 +68,16 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: 
     }
 }
 
+fn spec(pixels: &Pixels) -> plane_loss::Spec {
+    plane_loss::Spec {
+        masked: pixels.masked.into(),
+    }
+}
+
 fn record_plain(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: &Surface, io: &PlaneLossIo) {
-    let loss = if pixels.masked {
-        &plane_loss::MASKED_PLAIN
-    } else {
-        &plane_loss::PLAIN
-    };
     program.pass(
-        loss,
-        (),
+        &plane_loss::PLAIN,
+        spec(pixels),
         plane_loss::PlainBind {
             uniforms: shared.uniforms,
             counters: shared.counters,
@@ -121,15 +122,10 @@ fn reduce(program: &mut Program, shared: &Shared, io: &PlaneLossIo) {
 }
 
 fn record_weighted(program: &mut Program, shared: &Shared, pixels: &Pixels, surface: &Surface, io: &PlaneLossIo) {
-    let (edges, loss) = if pixels.masked {
-        (&plane_loss::MASKED_EDGES, &plane_loss::MASKED)
-    } else {
-        (&plane_loss::EDGES, &plane_loss::KERNEL)
-    };
     program.fill(io.steepest, 0);
     program.pass(
-        edges,
-        (),
+        &plane_loss::EDGES,
+        spec(pixels),
         plane_loss::EdgesBind {
             uniforms: shared.uniforms,
             counters: shared.counters,
@@ -140,8 +136,8 @@ fn record_weighted(program: &mut Program, shared: &Shared, pixels: &Pixels, surf
         shared.groups(Args::Tiles),
     );
     program.pass(
-        loss,
-        (),
+        &plane_loss::KERNEL,
+        spec(pixels),
         plane_loss::Bind {
             uniforms: shared.uniforms,
             counters: shared.counters,

@@ -293,28 +293,26 @@ fn a_run_ends_where_a_dense_one_does() {
 #[test]
 fn an_evaluation_sees_what_colours_will_be() {
     let device = open();
-    for (storage, most) in [("exact", 1e-6), ("half", 1e-3)] {
-        let settings = [ON, &[("memory.storage", storage), ("optimizer.lr.sh0", "0.05")]].concat();
-        let mut trainer = trainer(&device, &profile(&settings), Reduction::Segmented, &scene().model());
-        for i in 1..=30 {
-            trainer.advance(&wandering(i), &scene().target()).expect("a step");
-        }
-        // Steps 25 to 29 saw another part, so that colours in this view are five steps behind.
-        let view = wandering(23);
-        let mut look = || {
-            let sums = trainer.evaluate(&view, &scene().target(), true).expect("an evaluation");
-            sums.image.expect("asked for")
-        };
-        let before = look();
-        let model = trainer.model().expect("download");
-        let mut look = || {
-            let sums = trainer.evaluate(&view, &scene().target(), true).expect("an evaluation");
-            sums.image.expect("asked for")
-        };
-        close(storage, before.as_flattened(), look().as_flattened(), most, most);
-        let again = trainer.model().expect("download");
-        assert_eq!(colors(&model), colors(&again));
+    let settings = [ON, &[("optimizer.lr.sh0", "0.05")]].concat();
+    let mut trainer = trainer(&device, &profile(&settings), Reduction::Segmented, &scene().model());
+    for i in 1..=30 {
+        trainer.advance(&wandering(i), &scene().target()).expect("a step");
     }
+    // Steps 25 to 29 saw another part, so that colours in this view are five steps behind.
+    let view = wandering(23);
+    let mut look = || {
+        let sums = trainer.evaluate(&view, &scene().target(), true).expect("an evaluation");
+        sums.image.expect("asked for")
+    };
+    let before = look();
+    let model = trainer.model().expect("download");
+    let mut look = || {
+        let sums = trainer.evaluate(&view, &scene().target(), true).expect("an evaluation");
+        sums.image.expect("asked for")
+    };
+    close("colours", before.as_flattened(), look().as_flattened(), 1e-6, 1e-6);
+    let again = trainer.model().expect("download");
+    assert_eq!(colors(&model), colors(&again));
     assert_valid(&device);
 }
 
@@ -323,27 +321,25 @@ fn an_evaluation_sees_what_colours_will_be() {
 fn densifications_and_bands_leave_what_whole_steps_do() {
     let device = open();
     let start = scene().model();
-    for storage in ["exact", "half"] {
-        let of = |deferral, settings: &[(&str, &str)]| {
-            let all = [&BUSY[..], &[("memory.storage", storage)], settings];
-            run(&device, &[&all.concat(), deferral], &start, wandering)
-        };
-        let whole = of(ON, &[]);
-        assert!(whole.banded == 0 && whole.model.len() > 600, "{}", whole.model.len());
-        for settings in [
-            &[("fault.bands", "7")][..],
-            &[("fault.v_cap", "400"), ("fault.i_cap", "900")],
-        ] {
-            let banded = of(ON, settings);
-            assert!(banded.banded > 0);
-            banded.assert_same(&whole, &format!("{storage}, {settings:?}"));
-        }
-        let dense = of(OFF, &[]);
-        let ratio = whole.model.len() as f64 / dense.model.len() as f64;
-        assert!((ratio - 1.0).abs() < 0.05, "{storage}: {ratio}");
-        let loss = |run: &Run| run.statuses.iter().rev().take(12).map(|s| s.counters.loss).sum::<f32>();
-        let ratio = loss(&whole) / loss(&dense);
-        assert!((ratio - 1.0).abs() < 0.02, "{storage}: losses {ratio}");
+    let of = |deferral, settings: &[(&str, &str)]| {
+        let all = [&BUSY[..], settings];
+        run(&device, &[&all.concat(), deferral], &start, wandering)
+    };
+    let whole = of(ON, &[]);
+    assert!(whole.banded == 0 && whole.model.len() > 600, "{}", whole.model.len());
+    for settings in [
+        &[("fault.bands", "7")][..],
+        &[("fault.v_cap", "400"), ("fault.i_cap", "900")],
+    ] {
+        let banded = of(ON, settings);
+        assert!(banded.banded > 0);
+        banded.assert_same(&whole, &format!("{settings:?}"));
     }
+    let dense = of(OFF, &[]);
+    let ratio = whole.model.len() as f64 / dense.model.len() as f64;
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    let loss = |run: &Run| run.statuses.iter().rev().take(12).map(|s| s.counters.loss).sum::<f32>();
+    let ratio = loss(&whole) / loss(&dense);
+    assert!((ratio - 1.0).abs() < 0.02, "losses {ratio}");
     assert_valid(&device);
 }

@@ -5,7 +5,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`MASKED`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
@@ -71,7 +71,7 @@ impl Bindings for ReduceBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`MASKED`] and [`REDUCE`].
+/// Push constants of [`KERNEL`] and [`REDUCE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -85,15 +85,17 @@ pub struct Push {
     pub alone: u32,
 }
 
-/// `depth_loss.spv`.
-pub static KERNEL: Kernel<Bind, Push> =
-    Kernel::new("depth_loss", include_bytes!("../../../../shaders/spv/depth_loss.spv"));
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
 
-/// `depth_loss.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind, Push> = Kernel::new(
-    "depth_loss.masked",
-    include_bytes!("../../../../shaders/spv/depth_loss.masked.spv"),
-);
+/// `depth_loss.spv`.
+pub static KERNEL: Kernel<Bind, Push, Spec> =
+    Kernel::new("depth_loss", include_bytes!("../../../../shaders/spv/depth_loss.spv"));
 
 /// `depth_loss.reduce.spv`, made with `REDUCE=1`.
 pub static REDUCE: Kernel<ReduceBind, Push> = Kernel::new(

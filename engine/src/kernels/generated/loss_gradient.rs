@@ -3,7 +3,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`MASKED`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
@@ -42,7 +42,7 @@ impl Bindings for Bind {
     }
 }
 
-/// Push constants of [`KERNEL`] and [`MASKED`].
+/// Push constants of [`KERNEL`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -58,14 +58,16 @@ pub struct Push {
     pub map_pixels: u32,
 }
 
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
+
 /// `loss_gradient.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+pub static KERNEL: Kernel<Bind, Push, Spec> = Kernel::new(
     "loss_gradient",
     include_bytes!("../../../../shaders/spv/loss_gradient.spv"),
-);
-
-/// `loss_gradient.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind, Push> = Kernel::new(
-    "loss_gradient.masked",
-    include_bytes!("../../../../shaders/spv/loss_gradient.masked.spv"),
 );

@@ -20,42 +20,11 @@ pub struct Bind {
     pub pair_pixels: Span,
     /// Binding 6, `vec2[]`; sum; count.
     pub pair_sums: Span,
-}
-
-impl Bindings for Bind {
-    const LIST: &'static [Binding] = &[
-        Binding::read("uniforms"),
-        Binding::read("counters"),
-        Binding::read("neighbor"),
-        Binding::read("depth_map"),
-        Binding::read("neighbor_map"),
-        Binding::write("pair_pixels"),
-        Binding::write("pair_sums"),
-    ];
-
-    fn views(&self) -> Vec<Span> {
-        vec![
-            self.uniforms,
-            self.counters,
-            self.neighbor,
-            self.depth_map,
-            self.neighbor_map,
-            self.pair_pixels,
-            self.pair_sums,
-        ]
-    }
-}
-
-/// What [`MASKED`] binds.
-#[derive(Clone, Copy, Debug)]
-pub struct MaskedBind {
-    /// The first 7.
-    pub base: Bind,
     /// Binding 7, `uint[]`.
     pub target: Span,
 }
 
-impl Bindings for MaskedBind {
+impl Bindings for Bind {
     const LIST: &'static [Binding] = &[
         Binding::read("uniforms"),
         Binding::read("counters"),
@@ -68,9 +37,16 @@ impl Bindings for MaskedBind {
     ];
 
     fn views(&self) -> Vec<Span> {
-        let mut views = self.base.views();
-        views.extend([self.target]);
-        views
+        vec![
+            self.uniforms,
+            self.counters,
+            self.neighbor,
+            self.depth_map,
+            self.neighbor_map,
+            self.pair_pixels,
+            self.pair_sums,
+            self.target,
+        ]
     }
 }
 
@@ -110,16 +86,18 @@ pub struct Push {
     pub photometric: f32,
 }
 
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
+
 /// `neighbor_loss.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new(
+pub static KERNEL: Kernel<Bind, (), Spec> = Kernel::new(
     "neighbor_loss",
     include_bytes!("../../../../shaders/spv/neighbor_loss.spv"),
-);
-
-/// `neighbor_loss.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<MaskedBind> = Kernel::new(
-    "neighbor_loss.masked",
-    include_bytes!("../../../../shaders/spv/neighbor_loss.masked.spv"),
 );
 
 /// `neighbor_loss.reduce.spv`, made with `REDUCE=1`.

@@ -4,7 +4,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`MASKED`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
@@ -43,14 +43,16 @@ impl Bindings for Bind {
     }
 }
 
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
+
 /// `neighbor_map.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new(
+pub static KERNEL: Kernel<Bind, (), Spec> = Kernel::new(
     "neighbor_map",
     include_bytes!("../../../../shaders/spv/neighbor_map.spv"),
-);
-
-/// `neighbor_map.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind> = Kernel::new(
-    "neighbor_map.masked",
-    include_bytes!("../../../../shaders/spv/neighbor_map.masked.spv"),
 );

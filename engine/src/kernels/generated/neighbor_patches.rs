@@ -4,7 +4,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`MASKED`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
@@ -55,14 +55,16 @@ impl Bindings for Bind {
     }
 }
 
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
+
 /// `neighbor_patches.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new(
+pub static KERNEL: Kernel<Bind, (), Spec> = Kernel::new(
     "neighbor_patches",
     include_bytes!("../../../../shaders/spv/neighbor_patches.spv"),
-);
-
-/// `neighbor_patches.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind> = Kernel::new(
-    "neighbor_patches.masked",
-    include_bytes!("../../../../shaders/spv/neighbor_patches.masked.spv"),
 );

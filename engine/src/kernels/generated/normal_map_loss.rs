@@ -4,7 +4,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`MASKED`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
@@ -70,7 +70,7 @@ impl Bindings for ReduceBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`MASKED`] and [`REDUCE`].
+/// Push constants of [`KERNEL`] and [`REDUCE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -86,16 +86,18 @@ pub struct Push {
     pub behind_depths: u32,
 }
 
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
+
 /// `normal_map_loss.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+pub static KERNEL: Kernel<Bind, Push, Spec> = Kernel::new(
     "normal_map_loss",
     include_bytes!("../../../../shaders/spv/normal_map_loss.spv"),
-);
-
-/// `normal_map_loss.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind, Push> = Kernel::new(
-    "normal_map_loss.masked",
-    include_bytes!("../../../../shaders/spv/normal_map_loss.masked.spv"),
 );
 
 /// `normal_map_loss.reduce.spv`, made with `REDUCE=1`.

@@ -4,7 +4,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`MASKED`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
@@ -55,7 +55,7 @@ impl Bindings for Bind {
     }
 }
 
-/// What [`EDGES`] and [`MASKED_EDGES`] bind.
+/// What [`EDGES`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct EdgesBind {
     /// Binding 0, `StepUniforms`.
@@ -81,7 +81,7 @@ impl Bindings for EdgesBind {
     }
 }
 
-/// What [`PLAIN`] and [`MASKED_PLAIN`] bind.
+/// What [`PLAIN`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainBind {
     /// Binding 0, `StepUniforms`.
@@ -151,41 +151,32 @@ impl Bindings for ReduceBind {
     }
 }
 
+/// Specialisation constants of [`KERNEL`], [`EDGES`] and [`PLAIN`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
+
 /// `plane_loss.spv`.
-pub static KERNEL: Kernel<Bind> = Kernel::new("plane_loss", include_bytes!("../../../../shaders/spv/plane_loss.spv"));
+pub static KERNEL: Kernel<Bind, (), Spec> =
+    Kernel::new("plane_loss", include_bytes!("../../../../shaders/spv/plane_loss.spv"));
 
 /// `plane_loss.edges.spv`, made with `EDGES=1`.
-pub static EDGES: Kernel<EdgesBind> = Kernel::new(
+pub static EDGES: Kernel<EdgesBind, (), Spec> = Kernel::new(
     "plane_loss.edges",
     include_bytes!("../../../../shaders/spv/plane_loss.edges.spv"),
 );
 
 /// `plane_loss.plain.spv`, made with `PLAIN=1`.
-pub static PLAIN: Kernel<PlainBind> = Kernel::new(
+pub static PLAIN: Kernel<PlainBind, (), Spec> = Kernel::new(
     "plane_loss.plain",
     include_bytes!("../../../../shaders/spv/plane_loss.plain.spv"),
-);
-
-/// `plane_loss.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind> = Kernel::new(
-    "plane_loss.masked",
-    include_bytes!("../../../../shaders/spv/plane_loss.masked.spv"),
 );
 
 /// `plane_loss.reduce.spv`, made with `REDUCE=1`.
 pub static REDUCE: Kernel<ReduceBind> = Kernel::new(
     "plane_loss.reduce",
     include_bytes!("../../../../shaders/spv/plane_loss.reduce.spv"),
-);
-
-/// `plane_loss.masked_edges.spv`, made with `MASKED=1 EDGES=1`.
-pub static MASKED_EDGES: Kernel<EdgesBind> = Kernel::new(
-    "plane_loss.masked_edges",
-    include_bytes!("../../../../shaders/spv/plane_loss.masked_edges.spv"),
-);
-
-/// `plane_loss.masked_plain.spv`, made with `MASKED=1 PLAIN=1`.
-pub static MASKED_PLAIN: Kernel<PlainBind> = Kernel::new(
-    "plane_loss.masked_plain",
-    include_bytes!("../../../../shaders/spv/plane_loss.masked_plain.spv"),
 );

@@ -3,7 +3,7 @@
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 
-/// What [`KERNEL`] and [`MASKED`] bind.
+/// What [`KERNEL`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind {
     /// Binding 0, `StepUniforms`.
@@ -42,7 +42,7 @@ impl Bindings for Bind {
     }
 }
 
-/// What [`METRICS`] and [`MASKED_METRICS`] bind.
+/// What [`METRICS`] binds.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricsBind {
     /// Binding 0, `StepUniforms`.
@@ -71,7 +71,7 @@ impl Bindings for MetricsBind {
     }
 }
 
-/// Push constants of [`KERNEL`], [`MASKED`], [`METRICS`] and [`MASKED_METRICS`].
+/// Push constants of [`KERNEL`] and [`METRICS`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Push {
@@ -87,24 +87,20 @@ pub struct Push {
     pub map_pixels: u32,
 }
 
+/// Specialisation constants of [`KERNEL`] and [`METRICS`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; 1: photos carry masks.
+    pub masked: u32,
+}
+
 /// `ssim_maps.spv`.
-pub static KERNEL: Kernel<Bind, Push> =
+pub static KERNEL: Kernel<Bind, Push, Spec> =
     Kernel::new("ssim_maps", include_bytes!("../../../../shaders/spv/ssim_maps.spv"));
 
-/// `ssim_maps.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind, Push> = Kernel::new(
-    "ssim_maps.masked",
-    include_bytes!("../../../../shaders/spv/ssim_maps.masked.spv"),
-);
-
 /// `ssim_maps.metrics.spv`, made with `METRICS=1`.
-pub static METRICS: Kernel<MetricsBind, Push> = Kernel::new(
+pub static METRICS: Kernel<MetricsBind, Push, Spec> = Kernel::new(
     "ssim_maps.metrics",
     include_bytes!("../../../../shaders/spv/ssim_maps.metrics.spv"),
-);
-
-/// `ssim_maps.masked_metrics.spv`, made with `METRICS=1 MASKED=1`.
-pub static MASKED_METRICS: Kernel<MetricsBind, Push> = Kernel::new(
-    "ssim_maps.masked_metrics",
-    include_bytes!("../../../../shaders/spv/ssim_maps.masked_metrics.spv"),
 );

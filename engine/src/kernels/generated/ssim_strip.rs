@@ -2,15 +2,9 @@
 //! rows of a strip are blurred across as they come and gathered downwards, so that no row is blurred twice but those of
 //! the halo. Made by `cargo xtask shaders`.
 
-use super::ssim_maps::{Bind, Push};
+use super::ssim_maps::{Bind, Push, Spec};
 use crate::program::Kernel;
 
 /// `ssim_strip.spv`.
-pub static KERNEL: Kernel<Bind, Push> =
+pub static KERNEL: Kernel<Bind, Push, Spec> =
     Kernel::new("ssim_strip", include_bytes!("../../../../shaders/spv/ssim_strip.spv"));
-
-/// `ssim_strip.masked.spv`, made with `MASKED=1`.
-pub static MASKED: Kernel<Bind, Push> = Kernel::new(
-    "ssim_strip.masked",
-    include_bytes!("../../../../shaders/spv/ssim_strip.masked.spv"),
-);
