@@ -17,9 +17,10 @@ const USAGE: &str = "usage: cargo xtask advisories [--from CLONE]
   --from CLONE   make the list anew, from a clone of https://github.com/RustSec/advisory-db";
 
 const LIST: &str = "tools/xtask/advisories.json";
-/// Locks of the workspace, and of tools that are built by themselves.
-const LOCKS: [&str; 3] = [
+/// Locks of the workspace, and of what is built by itself.
+const LOCKS: [&str; 4] = [
     "Cargo.lock",
+    "tests/fuzz/Cargo.lock",
     "tools/shaderc/Cargo.lock",
     "tools/wasm-bindgen/Cargo.lock",
 ];
