@@ -6,7 +6,10 @@ conditional put while the block's lease is held; then the block goes. Whatever i
 
 from __future__ import annotations
 
+import errno
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,21 @@ if TYPE_CHECKING:
 
 #: The list of names, for shells.
 LIST = "blocks.txt"
+#: How often a record is read and replaced, and seconds before the second time; longer before each further one.
+TRIES = 8
+PAUSE_S = 0.1
+
+
+def tries(storage: Storage, key: str) -> Iterator[None]:
+    """Times to read a record and to replace what was read.
+
+    Raises:
+        OSError: after the last: others write it all the time, or storage answers with what it was.
+    """
+    for at in range(TRIES):
+        yield
+        time.sleep(PAUSE_S * (at + 1))
+    raise OSError(errno.EAGAIN, f"{storage.url}/{key} was another than it was read as, {TRIES} times")
 
 
 def cut(job: Job, name: str, reporter: Reporter) -> Ended:
@@ -81,7 +99,10 @@ def replace(storage: Storage, name: str, after: Project, before: Project) -> Non
     if not entries:
         raise records.ProjectError(f"{records.INDEX} lists no parts of {name}, which was cut in two")
     used, was_used = (_views_used(project.record) for project in (after, before))
-    while tag := storage.read_tagged(records.INDEX):
+    for _ in tries(storage, records.INDEX):
+        tag = storage.read_tagged(records.INDEX)
+        if not tag:
+            return
         record: dict[str, Any] = Project.read(tag.text, records.INDEX).record
         names = [block["name"] for block in record["blocks"]]
         if name not in names:
@@ -108,14 +129,14 @@ def settle(storage: Storage, name: str) -> None:
     Other blocks may be cut at the same time. The list is replaced as it was before the index was read: whoever comes too late
     reads both again, and the last one has read the index with all parts.
     """
-    is_listed = False
-    while not is_listed:
+    for _ in tries(storage, LIST):
         tag = storage.read_tagged(LIST)
         text = storage.read(records.INDEX)
         project = text and Project.read(text, records.INDEX)
         if not project or not project.parts_of(name):
             return
         names = "".join(f"{block}\n" for block in project.blocks).encode()
-        is_listed = bool(storage.replace(LIST, names, tag) if tag else storage.create(LIST, names))
+        if storage.replace(LIST, names, tag) if tag else storage.create(LIST, names):
+            break
     for key, _ in list(storage.names(f"blocks/{name}")):
         storage.delete(key)

@@ -116,6 +116,31 @@ def test_an_answer_that_comes_twice_loses_no_lease(storage: Storage, monkeypatch
     mine.release()
 
 
+def test_an_answer_that_comes_late_is_one_of_a_lost_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A renewal that storage takes when another task has the block long since changes nothing, and says so."""
+    storage = Storage(MemoryStore())
+    first, second = lease(storage, "first"), lease(storage, "second")
+    first.take()
+    put = obstore.put
+
+    def late(store: object, key: str, text: bytes, **options: Any) -> Any:
+        if b'"first"' in text:
+            time.sleep(6 * PERIOD_S)
+        return put(store, key, text, **options)
+
+    monkeypatch.setattr(obstore, "put", late)
+    told = threading.Event()
+    first.keep(told.set)
+    second.take()
+    second.keep(lambda: pytest.fail("it was lost"))
+    assert told.wait(10.0) and first.lost.is_set()
+    with pytest.raises(Lost):
+        first.renew()
+    first.release()
+    assert owner(storage) == "second"
+    second.release()
+
+
 @pytest.mark.parametrize("text", [b"", b"[" * 100_000, b"7", b'{"task": ["x"]}'])
 def test_a_lease_of_another_shape_is_taken_over_in_time(storage: Storage, text: bytes) -> None:
     storage.write("blocks/b0000/lease.json", text)

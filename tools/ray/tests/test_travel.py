@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kiln_ray import cli
+from kiln_ray import cli, cut
 from kiln_ray import project as records
 from kiln_ray.cut import replace, settle
 from kiln_ray.drive import Place
 from kiln_ray.lease import Lost
 from kiln_ray.project import Project, ProjectError
 from kiln_ray.push import push
-from kiln_ray.storage import Storage
+from kiln_ray.storage import Storage, Tag
 from kiln_ray.travel import MARKER, NodeCopy, iteration_of, newest_checkpoint, read_project
 
 
@@ -153,6 +154,53 @@ def test_the_list_of_blocks_has_the_halves_of_all_cuts(
     monkeypatch.setattr(storage, "read", read_and_be_late)
     settle(storage, "b0000")
     assert storage.read("blocks.txt") == b"b0000a\nb0000b\nb0001a\nb0001b\n"
+
+
+@pytest.mark.parametrize("old_answers", [1, 10_000])
+def test_storage_that_answers_with_an_old_index_loses_no_cut(
+    storage: Storage, copy: NodeCopy, monkeypatch: pytest.MonkeyPatch, old_answers: int
+) -> None:
+    def after(name: str) -> Project:
+        record = json.loads(copy.project.text)
+        at = copy.project.blocks.index(name)
+        record["blocks"][at : at + 1] = [{"name": f"{name}{half}", "digest": half * 64} for half in "ab"]
+        return Project.read(json.dumps(record).encode(), "after")
+
+    monkeypatch.setattr(cut, "PAUSE_S", 0.001)
+    old = {key: storage.read_tagged(key) for key in ("project.json", "blocks.txt")}
+    replace(storage, "b0001", after("b0001"), copy.project)
+    settle(storage, "b0001")
+    new = storage.read_tagged
+    left = dict.fromkeys(old, old_answers)
+
+    def answer(key: str) -> Tag | None:
+        left[key] -= 1
+        return old[key] if left[key] >= 0 else new(key)
+
+    # What replaces it must be looked at, however it is read here.
+    monkeypatch.setattr(storage, "_replace_file", lambda key, text, tag: _replaced(storage, key, text, tag, new))
+    monkeypatch.setattr(storage, "read_tagged", answer)
+    if old_answers == 1:
+        replace(storage, "b0000", after("b0000"), copy.project)
+        settle(storage, "b0000")
+        names = ["b0000a", "b0000b", "b0001a", "b0001b"]
+    else:
+        with pytest.raises(OSError, match="was another than it was read as"):
+            replace(storage, "b0000", after("b0000"), copy.project)
+        names = ["b0000", "b0001a", "b0001b"]
+    monkeypatch.setattr(storage, "read_tagged", new)
+    assert read_project(storage).blocks == names
+    assert (storage.read("blocks.txt") or b"").decode().split() == names
+
+
+def _replaced(
+    storage: Storage, key: str, text: bytes, tag: Tag, read: Callable[[str], Tag | None]
+) -> Tag | None:
+    found = read(key)
+    if found is None or found.text != tag.text:
+        return None
+    storage.write(key, text)
+    return Tag(text, {})
 
 
 def test_a_project_that_was_cut_is_not_pushed_over(storage: Storage, project: Path, copy: NodeCopy) -> None:
