@@ -153,6 +153,8 @@ class Round:
     program: str
     dice: random.Random
     in_storage: bool
+    #: The one place that a process is late at, for nothing to be killed.
+    late: str | None = None
     kills: list[dict[str, Any]] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     drivers: list[Any] = field(default_factory=list)
@@ -204,7 +206,7 @@ class Round:
         """Kills something, at a random moment or in a constructed state."""
         victims = ["driver", "worker", "node", "program"]
         driver = self.start()
-        if self.dice.random() < 0.5:
+        if self.late is None and self.dice.random() < 0.5:
             after = self.dice.uniform(0.0, 2.0)
             self.kills.append({"victim": self.dice.choice(victims), "after_s": round(after, 3)})
             until(lambda: self.programs() or not driver.is_alive(), "a program")
@@ -217,6 +219,9 @@ class Round:
         place = f"{self.dice.choice(['before', 'after'])} {what} {name}"
         late = ["late"] if what == "put" else []
         self.kills.append({"victim": self.dice.choice([*victims, *late]), "at": place})
+        if self.late:
+            place = self.late
+            self.kills[-1] = {"victim": "late", "at": place}
         reached = Path(f"{self.nodes.fault}.reached")
         reached.unlink(missing_ok=True)
         self.nodes.fault.write_text(place)
@@ -255,7 +260,7 @@ class Round:
 
     def play(self) -> bytes:
         """All of it; the model."""
-        for _ in range(self.dice.choice([1, 1, 2, 3])):
+        for _ in range(1 if self.late else self.dice.choice([1, 1, 2, 3])):
             self.disturb()
         return self.finish()
 
@@ -288,8 +293,13 @@ class Round:
                 os.kill(pid, signal.SIGKILL)
 
 
-def play(nodes: Nodes, folder: Path, number: int, seed: int) -> dict[str, Any]:
+#: All places at which a task may be late, a round each.
+LATE = [f"{when} put {name}" for name in PUTS for when in ("before", "after")]
+
+
+def play(nodes: Nodes, folder: Path, number: int, seed: int, late: bool = False) -> dict[str, Any]:
     """A round, which is the same for the same seed but for what the system's clock does; what happened in it."""
+    place = LATE[number % len(LATE)] if late else None
     dice = random.Random(f"{seed} {number}")
     folder.mkdir()
     program = folder / "kiln"
@@ -297,7 +307,7 @@ def play(nodes: Nodes, folder: Path, number: int, seed: int) -> dict[str, Any]:
     program.chmod(0o755)
     # Programs of this round are known by this name.
     (folder / "kiln.py").symlink_to(stand_in.__file__)
-    one = Round(nodes, folder, str(program), dice, in_storage=number % 2 == 1)
+    one = Round(nodes, folder, str(program), dice, late or number % 2 == 1, place)
     began = time.monotonic()
     try:
         same = one.play() == undisturbed(folder)
@@ -336,6 +346,7 @@ def main() -> int:
     asked.add_argument("--rounds", type=int, default=40)
     asked.add_argument("--first", type=int, default=0, help="number of the first round [0]")
     asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--late", action="store_true", help="nothing is killed: tasks are late, each round at another write")
     asked.add_argument("--log", type=Path, help="a file that rows of JSON are appended to")
     options = asked.parse_args()
     wrong = 0
@@ -343,7 +354,7 @@ def main() -> int:
         nodes = Nodes(Path(above))
         try:
             for number in range(options.first, options.first + options.rounds):
-                row = play(nodes, Path(above) / str(number), number, options.seed)
+                row = play(nodes, Path(above) / str(number), number, options.seed, options.late)
                 wrong += not row["same_bytes"] or bool(row["half_files"])
                 line = json.dumps(row, sort_keys=True)
                 sys.stdout.write(line + "\n")

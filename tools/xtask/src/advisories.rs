@@ -214,6 +214,23 @@ mod tests {
         check(&crate::root()).unwrap_or_else(|failure| panic!("{}", failure.message));
     }
 
+    /// A tag may name another commit tomorrow.
+    #[test]
+    fn actions_are_pinned_by_commits() {
+        let mut pinned = 0;
+        for path in entries(&crate::root().join(".github/workflows")).unwrap_or_default() {
+            let text = read(&path).unwrap_or_default();
+            for line in text.lines().filter(|line| line.contains("uses:")) {
+                let commit = line.split_once('@').map_or("", |(_, commit)| commit);
+                let commit = commit.split_whitespace().next().unwrap_or_default();
+                let is_one = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+                assert!(is_one, "{}: {line}", path.display());
+                pinned += 1;
+            }
+        }
+        assert!(pinned > 0);
+    }
+
     #[test]
     fn versions_are_affected_unless_they_are_known_to_be_well() {
         let well = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();

@@ -95,6 +95,9 @@ fn checks(root: &Path, extent: Extent, steps: &mut Steps) -> Result<()> {
     if cfg!(target_os = "linux") {
         let mut tests = ray::tests(root, steps)?;
         tests.env("KILN", &kiln);
+        if extent == Extent::Full {
+            tests.env("KILN_FULL", "1");
+        }
         if let Some(folder) = &shaders {
             tests.env(SHADER_CACHE, folder);
         }
