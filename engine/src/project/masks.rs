@@ -10,10 +10,7 @@ use kiln_blocks::{Ground, Heights, Rect};
 
 use super::ProjectError;
 use crate::export::ExportError;
-use crate::scene::{SceneIndex, View};
-
-/// Most bytes of the file of a mask: those of a photo.
-const MOST_MASK_BYTES: u64 = 1 << 30;
+use crate::scene::{SceneIndex, View, read_mask};
 
 /// Pixels of a mask's longer side at most.
 const LONGER_PX: u32 = 512;
@@ -130,23 +127,16 @@ fn mask(hits: &[Hit], (width, height): (u32, u32), wide: &Rect, own: Option<&[bo
 /// The photo's own mask at that size, true where it counts; none for a photo without one.
 fn own_mask(view: &View, (width, height): (u32, u32)) -> Result<Option<Vec<bool>>, ProjectError> {
     let Some(mask) = &view.mask else { return Ok(None) };
-    let unreadable = |reason: String| ProjectError::Unreadable {
+    // As runs read it: one that is too large for its bytes is refused, and what is transparent does not count.
+    let values = read_mask(mask).map_err(|e| ProjectError::Unreadable {
         path: mask.path.clone(),
-        reason,
-    };
-    let bytes = kiln_files::read_regular(&mask.path, MOST_MASK_BYTES).map_err(|e| unreadable(e.to_string()))?;
-    let picture = image::load_from_memory(&bytes).map_err(|e| unreadable(e.to_string()))?;
-    let picture = picture.into_luma8();
-    let white = if picture.iter().all(|value| *value <= 1) {
-        1
-    } else {
-        128
-    };
+        reason: e.to_string(),
+    })?;
+    let (mask_width, mask_height) = mask.size_px;
     let along = |at: u32, side: u32, of: u32| (u64::from(at) * 2 + 1) * u64::from(of) / (u64::from(side) * 2);
     let counts = |y: u32, x: u32| {
-        let x = along(x, width, picture.width()) as u32;
-        let y = along(y, height, picture.height()) as u32;
-        picture.get_pixel_checked(x, y).is_some_and(|pixel| pixel.0[0] >= white)
+        let place = along(y, height, mask_height) * u64::from(mask_width) + along(x, width, mask_width);
+        values.get(place as usize).is_some_and(|value| *value > 0)
     };
     Ok(Some(
         (0..height)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::maps::MapKind;
+use super::photos::upright::MOST_ENLARGED;
 use super::resolution::MIN_WIDTH_PX;
 
 /// Missing images, or cameras, that a message lists one by one.
@@ -223,8 +224,9 @@ pub enum SceneError {
     },
     /// An image has another shape than the camera that took it.
     #[error(
-        "{} is {width}x{height}, but its camera is {camera_width}x{camera_height}, which is another aspect ratio{}; \
-         use the images the model was made from, or a uniformly scaled copy", path.display(), and_others(all, "photos")
+        "{} is {width}x{height}, but its camera is {camera_width}x{camera_height}, which is {}{}; \
+         use the images the model was made from, or a uniformly scaled copy", path.display(),
+         unlike((*width).into(), *camera_width), and_others(all, "photos")
     )]
     SizeMismatch {
         /// The image.
@@ -242,9 +244,10 @@ pub enum SceneError {
     },
     /// A mask has another shape than its image.
     #[error(
-        "the mask {} is {}x{}, but its image {} is {}x{}, which is another aspect ratio{}; \
+        "the mask {} is {}x{}, but its image {} is {}x{}, which is {}{}; \
          make the mask at the size of the image",
-        mask.display(), mask_px.0, mask_px.1, image.display(), image_px.0, image_px.1, and_others(all, "masks")
+        mask.display(), mask_px.0, mask_px.1, image.display(), image_px.0, image_px.1,
+        unlike(mask_px.0.into(), image_px.0.into()), and_others(all, "masks")
     )]
     MaskSize {
         /// The mask.
@@ -380,6 +383,14 @@ fn meaning(number: i64) -> String {
     match number {
         1..MIN_WIDTH_PX => format!("{number} is a width of {number} px"),
         _ => format!("{number} means nothing"),
+    }
+}
+
+/// How a picture differs from what it should be a copy of.
+fn unlike(width: u64, of: u64) -> &'static str {
+    match width > MOST_ENLARGED.saturating_mul(of) {
+        true => "more than 16 times as large",
+        false => "another aspect ratio",
     }
 }
 

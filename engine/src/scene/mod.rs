@@ -60,6 +60,7 @@ pub use normals::{Axes, NormalMap};
 pub use options::{AlphaChoice, HoldOut, MaskChoice, SceneKind, SceneOptions};
 pub use photos::images::{ImageOptions, ImageStore, LoadReport, decode, estimate_host_bytes};
 pub use photos::photo::{Photo, PhotoParts, photo_bytes};
+pub(crate) use photos::pixels::read_mask;
 pub use photos::resize::resize_rgb;
 pub use point::{Point, WidePoint};
 pub use random::SplitMix64;

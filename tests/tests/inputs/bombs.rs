@@ -73,12 +73,18 @@ fn spz_of_frames(path: &Path, count: u32) {
     fs::write(path, bytes).unwrap();
 }
 
-/// A black PNG, packed as well as the format can.
-fn black(side: u32) -> Vec<u8> {
+/// A black PNG of so many bits a pixel, 1 or 8 of grey or 24 of colour, packed as well as the format can.
+pub(super) fn black([width, height]: [u32; 2], bits: u32) -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
-    let row = vec![0; side as usize + 1];
-    (0..side).for_each(|_| packed.write_all(&row).unwrap());
-    let head = [&side.to_be_bytes()[..], &side.to_be_bytes(), &[8, 0, 0, 0, 0]].concat();
+    let row = vec![0; 1 + (width * bits).div_ceil(8) as usize];
+    (0..height).for_each(|_| packed.write_all(&row).unwrap());
+    let (depth, color) = if bits == 24 { (8, 2) } else { (bits as u8, 0) };
+    let head = [
+        &width.to_be_bytes()[..],
+        &height.to_be_bytes(),
+        &[depth, color, 0, 0, 0],
+    ]
+    .concat();
     let mut picture = b"\x89PNG\r\n\x1a\n".to_vec();
     for (kind, bytes) in [
         (b"IHDR", head),
@@ -186,7 +192,7 @@ fn pictures_of_meshes_have_bytes_for_their_pixels() {
     .unwrap();
     fs::write(scratch.join("a.mtl"), "newmtl m\nmap_Kd a.png\n").unwrap();
     let read = |side: u32| {
-        fs::write(scratch.join("a.png"), black(side)).unwrap();
+        fs::write(scratch.join("a.png"), black([side; 2], 8)).unwrap();
         MeshFile::read(&mesh).map(|file| file.texture.is_some())
     };
     assert!(read(1024).unwrap());

@@ -6,7 +6,7 @@ use std::path::Path;
 use image::{DynamicImage, ImageReader, Limits};
 use kiln_files::open_regular;
 
-use super::{display, exr, jpeg};
+use super::{display, exr, header, jpeg, room};
 use crate::scene::SceneError;
 
 /// What a decoder may need beside the picture itself, bytes.
@@ -24,6 +24,8 @@ pub(in crate::scene) fn decode(path: &Path, size_px: (u32, u32)) -> Result<Dynam
     };
     let bytes = read_file(path, area(size_px))?;
     let picture = if jpeg::is_jpeg(&bytes) {
+        // its decoder has no limit but that of the sides
+        room::check(bytes.len() as u64, size_px, header::JPEG_BYTES).map_err(bad)?;
         jpeg::decode(&bytes, size_px).map_err(bad)?
     } else if exr::is_exr(&bytes) {
         exr::decode(&bytes, size_px).map_err(bad)?
@@ -58,12 +60,14 @@ pub(in crate::scene) fn decode_other(
     bytes: Vec<u8>,
     size_px: (u32, u32),
 ) -> Result<DynamicImage, SceneError> {
+    let file_bytes = bytes.len() as u64;
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|e| SceneError::io(path, "read", e))?;
     let mut limits = Limits::default();
     (limits.max_image_width, limits.max_image_height) = (Some(size_px.0), Some(size_px.1));
-    limits.max_alloc = Some(area(size_px) * DECODER_BYTES_PER_PIXEL + DECODER_SLACK_BYTES);
+    let most = area(size_px) * DECODER_BYTES_PER_PIXEL + DECODER_SLACK_BYTES;
+    limits.max_alloc = Some(most.min(room::room(file_bytes)));
     reader.limits(limits);
     reader.decode().map_err(|e| SceneError::Image {
         path: path.to_owned(),

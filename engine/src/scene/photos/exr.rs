@@ -11,6 +11,8 @@ use exr::meta::header::Header;
 use exr::prelude::{AnyChannel, FlatSamples, ReadChannels as _, ReadLayers as _, read};
 use image::{DynamicImage, Rgb32FImage, Rgba32FImage};
 
+use super::room;
+
 /// The start of every OpenEXR file.
 const START: [u8; 4] = [0x76, 0x2f, 0x31, 0x01];
 /// Bytes of a pixel of the picture with alpha: four f32.
@@ -137,10 +139,11 @@ pub(in crate::scene) fn triples(bytes: &[u8], size_px: (u32, u32), names: &[[&st
 
 /// All channels of the first flat part, each a plane of this size.
 fn planes(bytes: &[u8], size_px: (u32, u32)) -> Result<Vec<AnyChannel<FlatSamples>>, String> {
-    let (width, height, _) = size(Cursor::new(bytes))?;
+    let (width, height, pixel_bytes) = size(Cursor::new(bytes))?;
     if (width, height) != size_px {
         return Err(format!("it is {width}x{height}, expected {}x{}", size_px.0, size_px.1));
     }
+    room::check(bytes.len() as u64, size_px, pixel_bytes)?;
     let image = read()
         .no_deep_data()
         .largest_resolution_level()

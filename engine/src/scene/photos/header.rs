@@ -10,7 +10,7 @@ use image::metadata::Orientation;
 use image::{ImageDecoder as _, ImageError, ImageReader};
 use kiln_files::open_regular;
 
-use super::exr;
+use super::{exr, room};
 use crate::scene::SceneError;
 use crate::scene::fence::Fence;
 use crate::scene::resolution::MAX_SIDE_PX;
@@ -23,6 +23,8 @@ const THREADS: usize = 8;
 const MAX_SEGMENTS: u32 = 4096;
 /// Bytes of a pixel of three 8-bit channels.
 const RGB_BYTES: u32 = 3;
+/// The same with a progressive JPEG's coefficients, a third of what is there of it while it is decoded.
+pub(super) const JPEG_BYTES: u32 = 4;
 /// Before the orientation's directory in a JPEG segment.
 const EXIF: &[u8] = b"Exif\0\0";
 
@@ -116,7 +118,8 @@ fn read(path: &Path, fence: &Fence) -> Found {
     }
     fence.check(path)?;
     let file = open_regular(path).map_err(|e| SceneError::io(path, "open", e))?;
-    if file.metadata().is_ok_and(|file| file.len() == 0) {
+    let file_bytes = file.metadata().map_err(|e| SceneError::io(path, "inspect", e))?.len();
+    if file_bytes == 0 {
         return Err(bad("the file is empty".to_owned()));
     }
     let mut file = BufReader::with_capacity(1 << 12, file);
@@ -158,6 +161,8 @@ fn read(path: &Path, fence: &Fence) -> Found {
             "its size of {width}x{height} pixels is outside 1..={MAX_SIDE_PX} or above 2^28 pixels"
         )));
     }
+    let decoded_bytes = if after > 0 { JPEG_BYTES } else { pixel_bytes };
+    room::check(file_bytes, (width, height), decoded_bytes).map_err(bad)?;
     Ok(Some(Header {
         width,
         height,

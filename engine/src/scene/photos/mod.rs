@@ -11,4 +11,5 @@ pub(super) mod photo;
 pub(super) mod pixels;
 pub(super) mod rectify;
 pub(super) mod resize;
+mod room;
 pub(super) mod upright;

@@ -189,7 +189,10 @@ fn area((width, height): (u32, u32)) -> u64 {
 }
 
 /// A mask at its own size: 255 where a pixel counts, else 0. What is transparent does not count.
-fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
+///
+/// # Errors
+/// [`SceneError`] when it is damaged, or no longer of the size that the index saw.
+pub(crate) fn read_mask(file: &MaskFile) -> Result<Vec<u8>, SceneError> {
     let picture = decode(&file.path, file.size_px)?;
     let opaque = opacity(&picture, Alpha::Mask);
     let mut values = picture.into_luma8().into_raw();

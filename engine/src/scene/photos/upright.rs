@@ -17,6 +17,9 @@ use super::rectify::Rectification;
 use crate::scene::formats::lens::{Distortion, Focal, Lens};
 use crate::scene::{Intrinsics, SceneError, Undistort};
 
+/// Sides of a picture, in those of what it is a copy of, at most: models are made from photos of an eighth of the side.
+pub(in crate::scene) const MOST_ENLARGED: u64 = 16;
+
 /// What is done to a file's picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::scene) struct Upright {
@@ -232,8 +235,11 @@ fn fits(lens: &Lens, (width, height): (u32, u32)) -> bool {
 }
 
 /// True when a picture of size `a` can be a uniformly scaled one of size `b`: each side of the smaller one was rounded by
-/// less than a pixel of its own.
+/// less than a pixel of its own, and it is not so much larger that nobody would have use for it.
 pub(in crate::scene) fn is_scaled_copy(a: (u64, u64), b: (u64, u64)) -> bool {
+    if a.0 > MOST_ENLARGED.saturating_mul(b.0) {
+        return false;
+    }
     let aspect = b.1 as f64 / b.0 as f64;
     let off_px = (a.0 as f64 * aspect - a.1 as f64).abs() / (a.0 as f64 / b.0 as f64).max(1.0);
     a == b || off_px < 1.0 + aspect
@@ -300,6 +306,9 @@ mod tests {
             "{error}"
         );
         assert!(plan(&LENS, Header::of_size(1297, 843)).is_err());
+        assert!(plan(&LENS, Header::of_size(20_752, 13_440)).is_ok());
+        let error = plan(&LENS, Header::of_size(22_049, 14_280)).unwrap_err().to_string();
+        assert!(error.contains("more than 16 times as large"), "{error}");
     }
 
     #[test]
