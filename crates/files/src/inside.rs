@@ -17,7 +17,7 @@ pub fn open_inside(folder: &Path, name: impl AsRef<Path>) -> io::Result<File> {
 /// # Errors
 /// Those of [`open_inside`] and of reading, and `FileTooLarge`.
 pub fn read_inside(folder: &Path, name: impl AsRef<Path>, most_bytes: u64) -> io::Result<Vec<u8>> {
-    super::read(open_inside(folder, name)?, most_bytes)
+    super::read_opened(open_inside(folder, name)?, most_bytes)
 }
 
 /// True for a name that leads into a folder by itself, links left aside: no `..` and no root.

@@ -26,7 +26,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Those of [`open_regular`] and of reading, and `FileTooLarge`.
 pub fn read_regular(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
-    read(open_regular(path)?, most_bytes)
+    read_opened(open_regular(path)?, most_bytes)
 }
 
 /// [`read_regular`] of text.
@@ -62,8 +62,11 @@ pub fn open_appending(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads an opened file to its end.
-fn read(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
+/// Reads a whole file that is open, of at most `most_bytes` bytes.
+///
+/// # Errors
+/// Those of reading, and `FileTooLarge`.
+pub fn read_opened(file: File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
     let mut bytes = Vec::new();
     if size <= most_bytes {

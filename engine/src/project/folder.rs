@@ -1,16 +1,16 @@
 //! A project folder and the blocks in it, as they are on disk.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
-use kiln_files::{open_inside, read_text};
+use kiln_files::{open_inside, open_regular, read_opened, read_text};
 use serde::de::DeserializeOwned;
 
 use super::records::{BlockRecord, Done, FileRecord, InputFile, ProjectRecord, TypedSetting, VERSION};
 use super::{ProjectError, SettingsRecord};
 use crate::config::{Inputs, Override};
-use crate::export::{digest_of_file, file_digest, write_atomic, write_json};
+use crate::export::{digest_of, digest_of_file, file_digest, write_atomic, write_json};
 use crate::record::run_folder::{PlyKind, RunRecord, record_path};
 
 /// The index of a project.
@@ -52,6 +52,9 @@ pub struct BlockFolder {
     pub digest: String,
 }
 
+/// Opens a file of a project: as the user may, or as whoever shows a folder to others allows. What was opened is what is read.
+pub(crate) type Open<'a> = &'a dyn Fn(&Path) -> io::Result<File>;
+
 /// Where the evaluation of a project's merged model goes.
 #[must_use]
 pub fn evaluation_path(project: &Path) -> PathBuf {
@@ -66,6 +69,19 @@ pub fn merged_path(project: &Path) -> PathBuf {
 
 /// Reads a JSON record of this version.
 pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, ProjectError> {
+    parse(path, &bytes_of(path, &open_regular)?)
+}
+
+fn bytes_of(path: &Path, open: Open<'_>) -> Result<Vec<u8>, ProjectError> {
+    let bytes = open(path).and_then(|file| read_opened(file, MOST_BYTES));
+    bytes.map_err(|e| ProjectError::Unreadable {
+        path: path.to_owned(),
+        reason: e.to_string(),
+    })
+}
+
+/// The record that the file at `path` holds.
+fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ProjectError> {
     #[derive(serde::Deserialize)]
     struct Version {
         version: u32,
@@ -74,15 +90,14 @@ pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, Project
         path: path.to_owned(),
         reason,
     };
-    let text = read_text(path, MOST_BYTES).map_err(|e| fail(e.to_string()))?;
-    let found: Version = serde_json::from_str(&text).map_err(|e| fail(e.to_string()))?;
+    let found: Version = serde_json::from_slice(bytes).map_err(|e| fail(e.to_string()))?;
     if found.version != VERSION {
         return Err(fail(format!(
             "its version is {} and this program knows {VERSION}",
             found.version
         )));
     }
-    serde_json::from_str(&text).map_err(|e| fail(e.to_string()))
+    serde_json::from_slice(bytes).map_err(|e| fail(e.to_string()))
 }
 
 /// True for what names an entry of a folder, and nothing elsewhere.
@@ -104,18 +119,18 @@ impl ProjectFolder {
     /// # Errors
     /// [`ProjectError`] when there is no project, its index is damaged, or something does not belong to it.
     pub fn open(root: &Path) -> Result<Self, ProjectError> {
-        let project = Self::read(root)?;
+        let project = Self::read(root, &open_regular)?;
         project.check_blocks()?;
         Ok(project)
     }
 
     /// Reads the index of the project in a folder, whatever lies among its blocks.
-    pub(super) fn read(root: &Path) -> Result<Self, ProjectError> {
+    pub(super) fn read(root: &Path, open: Open<'_>) -> Result<Self, ProjectError> {
         let path = root.join(PROJECT);
         if !path.is_file() {
             return Err(ProjectError::NoProject { path: root.to_owned() });
         }
-        let record: ProjectRecord = read_record(&path)?;
+        let record: ProjectRecord = parse(&path, &bytes_of(&path, open)?)?;
         let mut names: Vec<&str> = record.blocks.iter().map(|block| block.name.as_str()).collect();
         names.sort_unstable();
         let twice = names.windows(2).find(|two| two[0] == two[1]).map(|two| two[0]);
@@ -197,6 +212,11 @@ impl ProjectFolder {
     /// # Errors
     /// [`ProjectError`] when it is missing or another.
     pub fn block(&self, name: &str) -> Result<BlockFolder, ProjectError> {
+        self.block_by(name, &open_regular)
+    }
+
+    /// [`ProjectFolder::block`], its index opened by `open`.
+    pub(super) fn block_by(&self, name: &str, open: Open<'_>) -> Result<BlockFolder, ProjectError> {
         let root = self.root.join(BLOCKS).join(name);
         let path = root.join(BLOCK);
         let Some(entry) = self.record.blocks.iter().find(|block| block.name == name) else {
@@ -218,13 +238,15 @@ impl ProjectFolder {
                 false => ProjectError::MissingBlock { path: root },
             });
         }
-        let found = digest(&path)?;
+        // The bytes that have the digest are those that are read.
+        let bytes = bytes_of(&path, open)?;
+        let found = digest_of(&bytes);
         if found != entry.digest {
             let found = format!("it is not the block that {PROJECT} lists");
             return Err(ProjectError::Changed { path, found });
         }
         Ok(BlockFolder {
-            record: read_record(&path)?,
+            record: parse(&path, &bytes)?,
             root,
             digest: found,
         })
@@ -486,11 +508,16 @@ impl BlockFolder {
     /// [`ProjectError::Unreadable`] when the record is damaged, [`ProjectError::Changed`] when it is of another split or its model
     /// is not there.
     pub fn done(&self) -> Result<Option<Done>, ProjectError> {
+        self.done_by(&open_regular)
+    }
+
+    /// [`BlockFolder::done`], its record opened by `open`.
+    pub(super) fn done_by(&self, open: Open<'_>) -> Result<Option<Done>, ProjectError> {
         let path = self.root.join(DONE);
         if !path.exists() {
             return Ok(None);
         }
-        let done: Done = read_record(&path)?;
+        let done: Done = parse(&path, &bytes_of(&path, open)?)?;
         if done.block != self.digest {
             let found = "it is of a block of another split".to_owned();
             return Err(ProjectError::Changed { path, found });

@@ -32,6 +32,6 @@ pub use records::{
     MergedIndex, Photo, PlanRecord, ProjectRecord, SceneRecord, SettingsRecord, SplitOptions, TypedSetting, VERSION,
 };
 pub use split::{Capacity, Cut, Survey};
-pub(crate) use status::last_step;
 pub use status::{BlockState, BlockStatus, Overview, ProjectStatus, project_overview, project_status};
+pub(crate) use status::{last_step, project_overview_by};
 pub use write::{Draft, block_name, prepare, scene_record, settings_record};

@@ -6,9 +6,9 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use kiln_files::open_regular;
 use serde::Deserialize;
 
+use super::folder::Open;
 use super::{BlockState, BlockStatus};
 
 /// The file in the project's folder.
@@ -37,9 +37,9 @@ struct Row {
 
 impl Progress {
     /// Reads what the driver of a project said last. Another program's file, or half of one, says nothing: the blocks' own files do.
-    pub(super) fn read(project: &Path) -> Self {
+    pub(super) fn read(project: &Path, open: Open<'_>) -> Self {
         let read = || {
-            let file = open_regular(&project.join(PROGRESS)).ok()?;
+            let file = open(&project.join(PROGRESS)).ok()?;
             let age = file.metadata().ok()?.modified().ok()?.elapsed().ok()?;
             let mut text = String::new();
             file.take(MOST_BYTES).read_to_string(&mut text).ok()?;

@@ -1,12 +1,14 @@
 //! How far a project is.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use kiln_files::open_regular;
 use serde::Serialize;
 
+use super::folder::Open;
 use super::progress::Progress;
 use super::{Area, BlockFolder, ProjectError, ProjectFolder};
 use crate::record::events::TrainRow;
@@ -91,21 +93,39 @@ pub struct Overview {
     pub problems: Vec<String>,
 }
 
+impl Overview {
+    /// What is said of a project with more blocks than are looked at.
+    pub(crate) fn of_too_many(most_blocks: usize) -> Self {
+        Self {
+            status: None,
+            problems: vec![format!(
+                "it has more than {most_blocks} blocks, too many for this page; `kiln status` shows it"
+            )],
+        }
+    }
+}
+
 /// Looks at all blocks.
 ///
 /// # Errors
 /// [`ProjectError`] when one of them is not what was split.
 pub fn project_status(project: &ProjectFolder) -> Result<ProjectStatus, ProjectError> {
-    let (status, problems) = look(project);
+    let (status, problems) = look(project, &open_regular);
     problems.into_iter().next().map_or(Ok(status), Err)
 }
 
 /// Looks at the project in a folder and goes on where something is wrong.
 #[must_use]
 pub fn project_overview(root: &Path) -> Overview {
-    match ProjectFolder::read(root) {
+    project_overview_by(root, &open_regular, usize::MAX)
+}
+
+/// [`project_overview`] of files that `open` opens, each once; a project of more than `most_blocks` is not looked at.
+pub(crate) fn project_overview_by(root: &Path, open: Open<'_>, most_blocks: usize) -> Overview {
+    match ProjectFolder::read(root, open) {
+        Ok(project) if project.record.blocks.len() > most_blocks => Overview::of_too_many(most_blocks),
         Ok(project) => Overview {
-            status: Some(look(&project).0),
+            status: Some(look(&project, open).0),
             problems: project.check_blocks().err().iter().map(ToString::to_string).collect(),
         },
         Err(error) => Overview {
@@ -116,16 +136,16 @@ pub fn project_overview(root: &Path) -> Overview {
 }
 
 /// Looks at all blocks; damaged ones are told of and what is wrong with each.
-fn look(project: &ProjectFolder) -> (ProjectStatus, Vec<ProjectError>) {
-    let progress = Progress::read(&project.root);
+fn look(project: &ProjectFolder, open: Open<'_>) -> (ProjectStatus, Vec<ProjectError>) {
+    let progress = Progress::read(&project.root, open);
     let mut problems = Vec::new();
     let mut used = BTreeSet::new();
     let mut blocks = Vec::new();
     for entry in &project.record.blocks {
         let mut status = BlockStatus::of(&entry.name);
-        let looked = project.block(&entry.name).and_then(|block| {
+        let looked = project.block_by(&entry.name, open).and_then(|block| {
             status.plan(&block);
-            let looked = status.look(&block);
+            let looked = status.look(&block, open);
             used.extend(block.record.train_views);
             looked
         });
@@ -189,8 +209,8 @@ impl BlockStatus {
     }
 
     /// Takes what its training left.
-    fn look(&mut self, block: &BlockFolder) -> Result<(), ProjectError> {
-        if let Some(done) = block.done()? {
+    fn look(&mut self, block: &BlockFolder, open: Open<'_>) -> Result<(), ProjectError> {
+        if let Some(done) = block.done_by(open)? {
             self.state = BlockState::Done;
             self.iteration = done.iterations;
             self.iterations = Some(done.iterations);
@@ -203,10 +223,9 @@ impl BlockStatus {
         if !path.is_file() {
             return Ok(());
         }
-        let found = RunRecord::read(&path).map_err(|e| ProjectError::Unreadable {
-            path,
-            reason: e.to_string(),
-        })?;
+        let opened = open(&path).map_err(|e| e.to_string());
+        let found = opened.and_then(|file| RunRecord::read_opened(&path, file).map_err(|e| e.to_string()));
+        let found = found.map_err(|reason| ProjectError::Unreadable { path, reason })?;
         self.iterations = Some(found.iterations.total);
         self.iteration = found.iterations.done;
         self.message = found.message;
@@ -215,7 +234,7 @@ impl BlockStatus {
             (Status::Running, _) => BlockState::Running,
             (Status::Failed | Status::Stalled, _) => BlockState::Failed,
         };
-        if let Some(row) = last_step(&run.join(METRICS_FILE)) {
+        if let Some(row) = open(&run.join(METRICS_FILE)).ok().and_then(last_step_of) {
             self.gaussians = Some(row.gaussians);
             if self.state == BlockState::Running {
                 self.iteration = row.it;
@@ -230,7 +249,10 @@ impl BlockStatus {
 
 /// The last step that a file of metrics tells of.
 pub(crate) fn last_step(path: &Path) -> Option<TrainRow> {
-    let mut file = open_regular(path).ok()?;
+    last_step_of(open_regular(path).ok()?)
+}
+
+fn last_step_of(mut file: File) -> Option<TrainRow> {
     let size = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(TAIL_BYTES))).ok()?;
     let mut tail = Vec::new();

@@ -1,6 +1,8 @@
 //! Projects of blocks as the page shows them: what `kiln status --json` says of each, and where its blocks lie on a map.
 
-use std::fs;
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::merged;
 use super::root::{Project, Root};
-use crate::project::{Area, BLOCKS, BlockStatus, Overview, PROJECT, project_overview};
+use crate::project::{Area, BLOCKS, BlockStatus, Overview, project_overview_by};
 
 /// Projects in the index; more are left out.
 const PROJECTS: usize = 20;
@@ -23,23 +25,20 @@ pub(super) fn index(root: &Root) -> Value {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let projects = root.projects();
-    let mut left = MOST_BYTES;
+    let left = Cell::new(MOST_BYTES);
     projects
         .iter()
         .take(PROJECTS)
-        .map(|project| entry(root, project, &mut left))
+        .map(|project| entry(root, project, &left))
         .collect()
 }
 
-fn entry(root: &Root, project: &Project, left: &mut u64) -> Value {
+fn entry(root: &Root, project: &Project, left: &Cell<u64>) -> Value {
     let path = ["runs"].into_iter().chain(project.name.iter().map(String::as_str));
     let path = path.collect::<Vec<_>>().join("/");
-    let overview = match refusal(root, &project.folder, left) {
-        Some(problem) => Overview {
-            status: None,
-            problems: vec![problem],
-        },
-        None => project_overview(&project.folder),
+    let overview = match has_too_many(&project.folder) {
+        true => Overview::of_too_many(MOST_BLOCKS),
+        false => project_overview_by(&project.folder, &|path| open(root, path, left), MOST_BLOCKS),
     };
     let problems: Vec<String> = overview.problems.iter().map(|text| root.without_folder(text)).collect();
     let mut entry = json!({
@@ -75,36 +74,30 @@ fn entry(root: &Root, project: &Project, left: &mut u64) -> Value {
     entry
 }
 
-/// Why a project is not looked at: links lead out of the root, or it is too large to be looked at again and again; else its bytes are
-/// taken from those that are `left` of the answer.
-fn refusal(root: &Root, project: &Path, left: &mut u64) -> Option<String> {
-    let mut bytes = 0_u64;
-    let mut looked_at = vec![project.join(PROJECT), project.join("progress.json")];
-    let blocks = fs::read_dir(project.join(BLOCKS)).into_iter().flatten().flatten();
-    for (at, block) in blocks.map(|block| block.path()).enumerate() {
-        if at == MOST_BLOCKS {
-            return Some(format!(
-                "it has more than {MOST_BLOCKS} blocks, too many for this page; `kiln status` shows it"
-            ));
-        }
-        looked_at.extend(["block.json", "done.json", "run/run.json", "run/metrics.jsonl"].map(|name| block.join(name)));
-    }
-    for path in looked_at.iter().filter(|path| path.exists()) {
-        if !root.holds(path) {
-            return Some(format!("{} leads out of the folder that is shown", path.display()));
-        }
-        let is_index = path.extension().is_some_and(|extension| extension == "json");
-        bytes += fs::metadata(path).map_or(0, |file| if is_index { file.len() } else { 0 });
-    }
-    let Some(rest) = left.checked_sub(bytes) else {
-        return Some(format!(
-            "its files are {} MiB large, and {} MiB are read for this page, of all projects; `kiln status` shows it",
-            bytes >> 20,
-            MOST_BYTES >> 20
-        ));
-    };
-    *left = rest;
-    None
+/// Whether a folder of blocks has more entries than are looked at.
+fn has_too_many(project: &Path) -> bool {
+    let entries = fs::read_dir(project.join(BLOCKS)).into_iter().flatten();
+    entries.take(MOST_BLOCKS + 1).count() > MOST_BLOCKS
+}
+
+/// Opens a file of a project for the page: one inside of the root, whose bytes are taken from those that are `left` of the answer. The
+/// end of a file of metrics is little.
+fn open(root: &Root, path: &Path, left: &Cell<u64>) -> io::Result<File> {
+    let leads_out = || io::Error::new(io::ErrorKind::InvalidInput, "it leads out of the folder that is shown");
+    let file = root.open_at(path).ok_or_else(leads_out)?;
+    let is_index = path.extension().is_some_and(|extension| extension == "json");
+    let bytes = if is_index { file.metadata()?.len() } else { 0 };
+    let rest = left.get().checked_sub(bytes).ok_or_else(|| {
+        let most = MOST_BYTES >> 20;
+        io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!(
+                "{most} MiB are read for this page, of all projects, and no room is left for it; `kiln status` shows it"
+            ),
+        )
+    })?;
+    left.set(rest);
+    Ok(file)
 }
 
 /// The piece of the plane that a map shows; its longer side is 1 on the map.
@@ -170,6 +163,95 @@ mod tests {
         assert_eq!(frame.place(&area([Some(3.0), None], [Some(1.0), None])), None);
         assert!(Frame::of(&area([None, None], [None, None])).is_none());
         assert!(Frame::of(&area([Some(0.0), Some(0.0)], [Some(0.0), Some(1.0)])).is_none());
+    }
+
+    /// A file that is swapped as soon as it was opened, and one that is swapped as soon as somebody looked where it lies.
+    #[cfg(unix)]
+    #[test]
+    fn what_was_opened_is_what_is_shown() {
+        use std::collections::BTreeMap;
+        use std::os::unix::fs::symlink;
+        use std::path::PathBuf;
+
+        let (folder, outside) = (Scratch::new(), Scratch::new());
+        let block = r#"{"version": 1, "name": "b0000", "core": {"min": [null, null], "max": [null, null]}, "margin": 1.0, "demand": 7,
+            "train_views": [], "test_views": [], "steps_scaler": null, "max_gaussians": null, "divided": false, "files": [],
+            "planned": {"gaussians": 7, "device_bytes": 9, "cap_bytes": 9}}"#;
+        let digest = crate::export::digest_of(block.as_bytes());
+        let project = format!(
+            r#"{{"version": 1, "scene": {{"path": "", "images": "", "sparse": "", "model": [], "photos": []}},
+            "settings": {{"profile": null, "recipe": null, "file": null, "typed": [], "steps_scaler": null}},
+            "options": {{"gaussians": null, "blocks": null, "margin": 0.0, "min_views": 1, "max_views": 9, "up": null}},
+            "ground": {{"axes": [[1, 0, 0], [0, 1, 0]], "up": [0, 0, 1]}}, "gaussians": 7, "views_used": 1, "test_views": [],
+            "bounds": {{"min": [0, 0], "max": [1, 1]}}, "blocks": [{{"name": "b0000", "digest": "{digest}"}}]}}"#
+        );
+        let done = format!(
+            r#"{{"version": 1, "block": "{digest}", "typed": [], "model": {{"name": "model.ply", "sha256": ""}}, "gaussians": 7,
+            "iterations": 5, "test_psnr": null, "seconds": 1, "device": "d"}}"#
+        );
+        let inside = |root: &str| {
+            folder.write(&format!("{root}/project.json"), &project);
+            folder.write(&format!("{root}/blocks/b0000/block.json"), block);
+            folder.write(&format!("{root}/blocks/b0000/done.json"), &done);
+            folder.write(&format!("{root}/blocks/b0000/model.ply"), "");
+            folder.path().join(root)
+        };
+        let secret = outside.write("secret", r#"{"version": "SECRET"}"#);
+        let root = Root::open(folder.path()).unwrap();
+        let left = Cell::new(MOST_BYTES);
+        let swap = |path: &Path| {
+            fs::remove_file(path).unwrap();
+            symlink(&secret, path).unwrap();
+        };
+
+        let opened = std::cell::RefCell::new(BTreeMap::<PathBuf, u32>::new());
+        let whole = inside("after");
+        let overview = project_overview_by(
+            &whole,
+            &|path| {
+                let file = open(&root, path, &left)?;
+                swap(path);
+                *opened.borrow_mut().entry(path.to_owned()).or_default() += 1;
+                Ok(file)
+            },
+            MOST_BLOCKS,
+        );
+        assert_eq!(overview.problems, [""; 0]);
+        assert_eq!(overview.status.unwrap().blocks[0].iteration, 5);
+        let opened = opened.into_inner();
+        assert!(
+            opened.len() == 3 && opened.values().all(|times| *times == 1),
+            "{opened:?}"
+        );
+
+        for name in ["project.json", "blocks/b0000/block.json", "blocks/b0000/done.json"] {
+            let whole = inside(&format!("before-{}", name.replace('/', "-")));
+            let overview = project_overview_by(
+                &whole,
+                &|path| {
+                    if path.ends_with(name) {
+                        swap(path);
+                    }
+                    open(&root, path, &left)
+                },
+                MOST_BLOCKS,
+            );
+            let text = format!("{overview:?}");
+            assert!(
+                text.contains("it leads out of the folder that is shown") && !text.contains("SECRET"),
+                "{text}"
+            );
+        }
+        // As many blocks as are looked at, and as many bytes.
+        let whole = inside("bounds");
+        let overview = |left: &Cell<u64>, most| project_overview_by(&whole, &|path| open(&root, path, left), most);
+        assert!(overview(&left, 0).problems[0].contains("more than 0 blocks"));
+        let short = Cell::new(project.len() as u64 + 1);
+        let text = format!("{:?}", overview(&short, 1));
+        assert!(
+            text.contains("block.json") && text.contains("no room is left for it"),
+            "{text}"
+        );
     }
 
     #[test]

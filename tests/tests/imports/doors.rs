@@ -250,6 +250,30 @@ fn there_is_no_second_way_in() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
+/// Whoever shows a folder to others opens what is in it below the folder's descriptor, and reads what was opened: no source of the server
+/// reads by a path, and what it has read of projects goes through the opener that it hands over.
+#[test]
+fn what_is_served_is_opened_by_the_server_alone() {
+    const BY_PATH: [&str; 6] = [
+        "open_regular",
+        "read_regular",
+        "read_text",
+        "read_start",
+        "project_overview",
+        "project_status",
+    ];
+    let root = xtask::root();
+    let mut wrong = Vec::new();
+    for file in sources(&root.join("engine/src/serve")) {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let named = tokens(&text)
+            .into_iter()
+            .filter(|(_, name)| BY_PATH.contains(&name.as_str()));
+        wrong.extend(named.map(|(line, name)| format!("{}, line {line}: `{name}`", file.display())));
+    }
+    assert!(wrong.is_empty(), "read by a path:\n{}\n", wrong.join("\n"));
+}
+
 #[test]
 fn what_sources_do_with_files_is_seen() {
     let names = |source: &str| doings(source).into_iter().map(|(_, name)| name).collect::<Vec<_>>();

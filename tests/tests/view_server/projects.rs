@@ -140,7 +140,7 @@ fn a_project_is_served_as_kiln_status_says_it() {
     assert!(
         reply
             .text()
-            .contains("city/blocks/b0001b/block.json leads out of the folder"),
+            .contains("city/blocks/b0001b/block.json: it leads out of the folder"),
         "{}",
         reply.text()
     );

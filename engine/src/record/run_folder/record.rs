@@ -1,5 +1,6 @@
 //! `run.json`: the index of a run folder, for viewers and for the next run into the same folder.
 
+use std::fs::File;
 use std::path::Path;
 
 use kiln_files::is_inside_name;
@@ -278,24 +279,33 @@ impl RunRecord {
     /// # Errors
     /// [`RunFolderError::Unreadable`] when it is absent, too large, damaged or of a newer version.
     pub fn read(path: &Path) -> Result<Self, RunFolderError> {
+        let opened = kiln_files::open_regular(path).map_err(|error| RunFolderError::Unreadable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        });
+        Self::read_opened(path, opened?)
+    }
+
+    /// [`RunRecord::read`] of the file at `path`, which is open.
+    pub(crate) fn read_opened(path: &Path, file: File) -> Result<Self, RunFolderError> {
         let fail = |reason: String| RunFolderError::Unreadable {
             path: path.to_owned(),
             reason,
         };
-        let text = kiln_files::read_text(path, MAX_BYTES).map_err(|error| fail(error.to_string()))?;
+        let text = kiln_files::read_opened(file, MAX_BYTES).map_err(|error| fail(error.to_string()))?;
         /// The one field that every version has.
         #[derive(Deserialize)]
         struct Version {
             schema_version: u32,
         }
         let json = |error: serde_json::Error| fail(error.to_string());
-        let version: Version = serde_json::from_str(&text).map_err(json)?;
+        let version: Version = serde_json::from_slice(&text).map_err(json)?;
         if version.schema_version != SCHEMA_VERSION {
             return Err(fail(format!(
                 "its schema_version is {} and this program knows {SCHEMA_VERSION}",
                 version.schema_version
             )));
         }
-        serde_json::from_str(&text).map_err(json)
+        serde_json::from_slice(&text).map_err(json)
     }
 }
