@@ -7,7 +7,7 @@
 mod files;
 mod memory;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,19 @@ pub const TARGETS: [Target; 14] = [
     ("normals", normals),
     ("http", http),
 ];
+
+/// What was read to its end so far.
+static REACHED: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+
+/// What inputs were whole, so that their readers came to their ends: a target that never gets there looks at little.
+#[must_use]
+pub fn reached() -> BTreeSet<&'static str> {
+    REACHED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn reach(what: &'static str) {
+    REACHED.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+}
 
 /// A grey PNG of 4 x 3 pixels.
 const PICTURE: &[u8] = include_bytes!("../fuzz/picture.png");
@@ -256,13 +269,15 @@ pub fn delivered(input: &[u8]) {
     put(&path, bytes);
     bounded(input, || {
         let _ = summarize_file(&path);
-        model(&path);
+        if model(&path) {
+            reach(name);
+        }
     });
 }
 
-/// Reads a model and checks that it is whole.
-fn model(path: &Path) {
-    if let Ok((model, _)) = read_model(path) {
+/// Reads a model and checks that it is whole; true for one with Gaussians.
+fn model(path: &Path) -> bool {
+    read_model(path).is_ok_and(|(model, _)| {
         let rest = 3 * model.rest_coefficients();
         assert_eq!(model.sh_rest.len(), rest * model.len());
         let parts = [
@@ -272,7 +287,8 @@ fn model(path: &Path) {
             model.filter_3d.len(),
         ];
         assert_eq!(parts, [model.len(); 4]);
-    }
+        !model.is_empty()
+    })
 }
 
 /// A checkpoint. With a first byte of 1 the rest is a footer that gets its digest and 16 bytes of tensors before it;

@@ -7,10 +7,28 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kiln_tests::hostile::{TARGETS, tidy};
+use kiln_tests::hostile::{TARGETS, reached, tidy};
 
 /// Longest that one input may take here, on a busy machine.
 const LONGEST: Duration = Duration::from_secs(20);
+
+/// What is whole among the stored inputs.
+const WHOLE: [&str; 14] = [
+    "block.json",
+    "done.json",
+    "lod-meta.json",
+    "mesh.glb",
+    "mesh.glb with a picture",
+    "mesh.obj",
+    "mesh.obj with its library and picture",
+    "meta.json",
+    "project.json",
+    "run.json",
+    "x.compressed.ply",
+    "x.glb",
+    "x.sog",
+    "x.spz",
+];
 
 /// Most memory that the process may have needed at any moment.
 #[cfg(target_os = "linux")]
@@ -58,6 +76,11 @@ fn every_reader_comes_back_from_every_stored_input() {
         }
     }
     tidy();
+    assert!(
+        reached().into_iter().eq(WHOLE),
+        "{:?} were read to their end",
+        reached()
+    );
 }
 
 /// Each target has a program for the fuzzer.

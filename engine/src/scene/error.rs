@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::maps::MapKind;
-use super::photos::upright::MOST_ENLARGED;
-use super::resolution::MIN_WIDTH_PX;
+use super::resolution::{MIN_WIDTH_PX, MOST_ENLARGED};
 
 /// Missing images, or cameras, that a message lists one by one.
 pub(super) const SHOWN: usize = 3;

@@ -10,6 +10,8 @@ use super::SceneError;
 const AUTO_WIDTH_PX: f64 = 1600.0;
 /// Largest side any image may have, pixels; also the largest a JPEG can have.
 pub(crate) const MAX_SIDE_PX: u32 = 65_535;
+/// Sides of a picture, in those of what it is a copy of, at most: models are made from photos of an eighth of the side.
+pub(in crate::scene) const MOST_ENLARGED: u64 = 16;
 
 /// Narrowest width that may be asked for, pixels: a number below it was meant as a divisor.
 pub(super) const MIN_WIDTH_PX: i64 = 16;

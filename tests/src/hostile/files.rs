@@ -10,7 +10,7 @@ use kiln::project::{ProjectFolder, project_overview, project_status};
 use kiln::record::run_folder::RunRecord;
 
 use super::memory::bounded;
-use super::{PICTURE, model, prepared, put};
+use super::{PICTURE, model, prepared, put, reach};
 
 /// What stands between the files of an input of texts.
 const SEPARATOR: u8 = 0x1e;
@@ -51,7 +51,12 @@ pub fn sog_folder(input: &[u8]) {
     for name in IMAGES {
         put(&folder.join(name), next());
     }
-    bounded(input, || model(&index));
+    let name = ["meta.json", "lod-meta.json"][usize::from(kind & 1)];
+    bounded(input, || {
+        if model(&index) {
+            reach(name);
+        }
+    });
 }
 
 /// A mesh: with an even first byte GLB, otherwise OBJ, its library and its picture, separated by bytes 0x1e; no picture is a grey one.
@@ -79,6 +84,12 @@ pub fn meshes(input: &[u8]) {
             let corners = file.mesh.triangles().iter().flatten();
             assert!(corners.into_iter().all(|corner| (*corner as usize) < n));
             assert!(file.mesh.positions().iter().flatten().all(|value| value.is_finite()));
+            reach(match (kind & 1, file.texture.is_some()) {
+                (0, false) => "mesh.glb",
+                (0, true) => "mesh.glb with a picture",
+                (_, false) => "mesh.obj",
+                (_, true) => "mesh.obj with its library and picture",
+            });
         }
     });
 }
@@ -106,6 +117,7 @@ pub fn records(input: &[u8]) {
 
 fn read_records(root: &Path, record: &Path) {
     if let Ok(record) = RunRecord::read(record) {
+        reach("run.json");
         let folder = root.join("blocks/b0000/run");
         let damaged = record.plys.iter().filter(|ply| ply.damage(&folder).is_some());
         assert!(damaged.count() <= record.plys.len());
@@ -114,9 +126,13 @@ fn read_records(root: &Path, record: &Path) {
     let Ok(project) = ProjectFolder::open(root) else {
         return;
     };
+    reach("project.json");
     let _ = project_status(&project);
     for block in project.blocks().unwrap_or_default() {
-        let _ = block.done();
+        reach("block.json");
+        if let Ok(Some(_)) = block.done() {
+            reach("done.json");
+        }
         let _ = project.check_inputs(&block);
     }
 }

@@ -5,11 +5,15 @@
 mod beside;
 mod bombs;
 mod bundled;
+#[cfg(unix)]
+mod canary;
 mod colmap;
 mod commands;
 #[cfg(unix)]
 mod doors;
 mod frames;
+#[cfg(target_os = "linux")]
+mod huge;
 mod models;
 mod origins;
 mod pictures;

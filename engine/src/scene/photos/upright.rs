@@ -15,10 +15,8 @@ use super::header::Header;
 use super::kept::Kept;
 use super::rectify::Rectification;
 use crate::scene::formats::lens::{Distortion, Focal, Lens};
+use crate::scene::resolution::MOST_ENLARGED;
 use crate::scene::{Intrinsics, SceneError, Undistort};
-
-/// Sides of a picture, in those of what it is a copy of, at most: models are made from photos of an eighth of the side.
-pub(in crate::scene) const MOST_ENLARGED: u64 = 16;
 
 /// What is done to a file's picture.
 #[derive(Clone, Debug, PartialEq)]
