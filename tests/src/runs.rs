@@ -137,7 +137,7 @@ pub fn train_scene(
 ) -> Result<(RunEnd, u64), RunError> {
     gpu::take_turn();
     let Setup { profile, faults } = setup;
-    let (validation, portable) = (profile.diagnose.validation, faults.portable);
+    let (validation, portable) = (profile.diagnose().validation, faults.portable);
     let open = open(&profile, faults);
     let (device, tier) = (open.device.clone(), open.tier);
     let allocations = device.allocations();
@@ -167,7 +167,7 @@ fn opened() -> MutexGuard<'static, Opened> {
 }
 
 fn open(profile: &Profile, faults: Faults) -> OpenDevice {
-    let wanted = (profile.diagnose.validation, faults.portable);
+    let wanted = (profile.diagnose().validation, faults.portable);
     let mut opened = opened();
     let at = opened
         .iter()

@@ -173,10 +173,13 @@ fn a_device_that_is_lost_twice_ends_the_run() {
     assert!(run["files"].as_array().unwrap().contains(&REPORT_FILE.into()));
     assert!(run["message"].as_str().unwrap().contains("lost"), "{run}");
 
-    let mut again = runs::train_command(&root, &[EVENTFUL, SHORT]);
+    // The report says how long submissions were: those of the next session are half as long, and shorter yet after its own loss.
+    let mut again = runs::train_command(&root, &[EVENTFUL, SHORT, &[("fault.lose_device_at", "20")]]);
     let (code, text) = runs::outcome(again.arg("--resume"));
     assert_eq!(code, Some(0), "{text}");
     assert_eq!(runs::events(&root, "resume").last().unwrap()["it"], 18);
+    let lost = runs::events(&root, "device_lost");
+    assert_eq!(lost.last().unwrap()["detail"]["submit_ms"], 12, "{lost:?}");
 }
 
 /// A device that finishes nothing for longer than is asked for is told of by pass, on the console at once and in the

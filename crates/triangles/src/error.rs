@@ -25,7 +25,7 @@ pub enum Error {
     },
     /// Pruning would leave nothing.
     #[error(
-        "none of {triangles} triangles is opaque and small enough to stay: lower `mesh_splatting.prune_opacity`, or look at \
+        "none of {triangles} triangles is opaque and small enough to stay: look at \
          the photos' exposure and at the scene's scale"
     )]
     NoneLeft {

@@ -118,42 +118,77 @@ pub const FINAL_RULE: PruneRule = PruneRule {
     importance: Some(0.5),
 };
 
+/// Iterations of the published schedules.
+pub const PUBLISHED_ITERATIONS: u32 = 30_000;
+
+/// Iterations between two events that a stretched schedule leaves.
+const LEAST_BETWEEN_EVENTS: u32 = 10;
+
 impl Settings {
-    /// As published for scenes outdoors.
+    /// As published for scenes outdoors; what the paper's code calls each number stands beside it.
     #[must_use]
     pub fn outdoor() -> Self {
         Self {
-            iterations: 30_000,
+            iterations: PUBLISHED_ITERATIONS,
             every: 500,
             split: [500, 10_000],
             splitting: SplitRule {
-                growth: 1.23,
-                largest: 100,
-                least_area: 7.5e-5,
+                growth: 1.23,       // add_percentage
+                largest: 100,       // splitt_large_triangles
+                least_area: 7.5e-5, // size_probs_zero
             },
-            prune_from: 4000,
-            prune_opacity: 0.235,
+            prune_from: 4000,     // start_pruning
+            prune_opacity: 0.235, // prune_triangles_threshold
             prune_step: 0.01,
-            prune_size_px: 1400.0,
+            prune_size_px: 1400.0, // prune_size
             prune_views: 500,
-            floor: [5000, 24_000],
+            floor: [5000, 24_000], // start_opacity_floor, final_opacity_iter
             connect: true,
-            sigma: [1.0, 1e-4],
-            supersample: vec![(20_000, 2), (25_000, 4)],
+            sigma: [1.0, 1e-4],                          // set_sigma, sigma_until
+            supersample: vec![(20_000, 2), (25_000, 4)], // start_upsampling, upscaling_factor
             degree_every: 1000,
             degree: 3,
             rates: Rates {
-                position: [1.5e-3, 1.5e-5],
-                weight: 0.03,
-                color: 1.6e-3,
+                position: [1.5e-3, 1.5e-5], // lr_triangles_points_init
+                weight: 0.03,               // weight_lr
+                color: 1.6e-3,              // feature_lr
             },
             losses: Losses {
-                opacity: 1.9e-6,
-                vertex_depth: (2.5e-4, 12_000),
-                most_depth_difference: 0.5,
-                normals: (5e-5, 5000),
+                opacity: 1.9e-6,                // lambda_weight
+                vertex_depth: (2.5e-4, 12_000), // lambda_vertex, start_vertex_opt
+                most_depth_difference: 0.5,     // max_diff_threshold
+                normals: (5e-5, 5000),          // lambda_normals, iteration_mesh
             },
         }
+    }
+
+    /// A published schedule laid over so many iterations: every number of them but those of `supersample`, `degree_every` and the run
+    /// itself is scaled, and some are left between two events.
+    #[must_use]
+    pub fn stretched(mut self, iterations: u32) -> Self {
+        let factor = f64::from(iterations) / f64::from(PUBLISHED_ITERATIONS);
+        let scale = |step: &mut u32| *step = (f64::from(*step) * factor).round().min(f64::from(u32::MAX)) as u32;
+        let [split_from, split_until] = &mut self.split;
+        let [floor_from, floor_until] = &mut self.floor;
+        let losses = &mut self.losses;
+        for step in [
+            split_from,
+            split_until,
+            &mut self.prune_from,
+            floor_from,
+            floor_until,
+            &mut losses.vertex_depth.1,
+            &mut losses.normals.1,
+        ] {
+            scale(step);
+        }
+        // Events need steps in between, and importance all views.
+        let least = LEAST_BETWEEN_EVENTS.min(self.every);
+        scale(&mut self.every);
+        self.every = self.every.max(least);
+        scale(&mut self.prune_views);
+        self.floor[1] = self.floor[1].max(self.floor[0] + 1);
+        self
     }
 
     /// As published for scenes indoors.
@@ -404,6 +439,19 @@ mod tests {
         assert_eq!([5000, 5001].map(|i| outdoor.normals_weight_at(i)), [0.0, 5e-5]);
         assert_eq!([12_000, 12_001].map(|i| indoor.normals_weight_at(i)), [0.0, 1e-5]);
         assert_eq!((indoor.rates.color, indoor.rates.weight), (4e-3, 0.05));
+    }
+
+    #[test]
+    fn a_schedule_is_stretched_as_a_whole() {
+        for settings in [Settings::outdoor(), Settings::indoor()] {
+            assert_eq!(settings.clone().stretched(PUBLISHED_ITERATIONS), settings);
+        }
+        let tenth = Settings::indoor().stretched(3000);
+        assert_eq!((tenth.every, tenth.split, tenth.floor), (50, [100, 1000], [500, 2400]));
+        assert_eq!((tenth.prune_from, tenth.prune_views), (300, 50));
+        assert_eq!((tenth.losses.vertex_depth.1, tenth.losses.normals.1), (1200, 1200));
+        let one = Settings::outdoor().stretched(1);
+        assert_eq!((one.every, one.prune_views, one.floor), (10, 0, [0, 1]));
     }
 
     #[test]

@@ -244,9 +244,18 @@ pub(super) struct RenderArgs {
     /// Frames of a camera path, see docs/guide/camera-paths.md
     #[arg(long, value_name = "FILE", conflicts_with = "cameras")]
     pub(super) path: Option<PathBuf>,
-    /// Write depths as 16-bit pictures, and their scales in depth.json; `mesh.depth` says which
-    #[arg(long, conflicts_with = "samples")]
-    pub(super) depth: bool,
+    /// Write depths as 16-bit pictures, and their scales in depth.json: where a pixel's ray meets the blended plane of the Gaussians, or
+    /// what KIND says
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "plane",
+        conflicts_with = "samples"
+    )]
+    pub(super) depth: Option<DepthName>,
     /// Write normals as colours, in NAME_normal.png
     #[arg(long, conflicts_with = "mesh")]
     pub(super) normals: bool,
@@ -308,13 +317,31 @@ pub(super) enum UpName {
     Y,
 }
 
+/// What the depth of a pixel is, as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum DepthName {
+    /// Where the pixel's ray meets the blended plane of the Gaussians
+    Plane,
+    /// Where half the light is blocked
+    Median,
+    /// Mean depth of the Gaussians' centres by their blending weights
+    Expected,
+}
+
 /// Ways to a mesh as they are typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum MeshMethodName {
     /// Depth of all views into voxels
     Fusion,
-    /// Screened Poisson reconstruction, closed
+    /// Screened Poisson reconstruction through a level of the model's density
     Poisson,
+    /// The same through the depths of pixels
+    #[value(name = "poisson_depths", alias = "poisson-depths")]
+    PoissonDepths,
+    /// As poisson, with nothing cut off: closed, for printing
+    Closed,
+    /// SuGaR's: poisson in two parts, with vertices on points
+    Sugar,
     /// The mesh that the model is bound to, as its run left it
     Bound,
 }
@@ -325,6 +352,9 @@ impl MeshMethodName {
         match self {
             Self::Fusion => "fusion",
             Self::Poisson => "poisson",
+            Self::PoissonDepths => "poisson_depths",
+            Self::Closed => "closed",
+            Self::Sugar => "sugar",
             Self::Bound => "bound",
         }
     }

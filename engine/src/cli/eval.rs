@@ -6,7 +6,7 @@ use super::exit::unprinted;
 use super::request::Eval;
 use super::stored::{boxed, load, news, open, scene};
 use super::{Exit, Failure, UsageError, eval_mesh};
-use crate::config::LpipsRange;
+use crate::eval::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
 use crate::export::write_json;
 use crate::project::{ProjectFolder, evaluation_path};

@@ -414,7 +414,7 @@ impl Failure for MeshError {
                     .to_owned(),
             ),
             Self::NothingLeft { .. } => Some(
-                "`--set mesh.min_triangles=0` keeps small pieces, `--set mesh.cull_unseen=false` what no view sees".to_owned(),
+                "`--set mesh.min_triangles=0` keeps small pieces, `--method closed` what no view sees".to_owned(),
             ),
             Self::DoesNotFit { budget, .. } => {
                 let less = "`--resolution 2` draws smaller views, a larger `mesh.voxel` or a smaller `mesh.box` has fewer bricks";
@@ -427,10 +427,9 @@ impl Failure for MeshError {
             Self::HostMemory { fitting_voxel, .. } => {
                 Some(format!("`--set mesh.voxel={}` fits", rounded_up(*fitting_voxel)))
             }
-            Self::Neighbors(_) => Some("`--set mesh.level=null` takes points without a density".to_owned()),
+            Self::Neighbors(_) => Some("`--method poisson_depths` takes points without a density".to_owned()),
             Self::Poisson(kiln_mesh::Error::Memory { .. }) => Some(
-                "`--set mesh.poisson_depth=9` takes a quarter of 10, `--set mesh.points=2000000` fewer points; \
-                 `mesh.poisson_depth=null` takes the depth that fits"
+                "`--set mesh.quality=draft` takes fewer points and a coarser lattice"
                     .to_owned(),
             ),
             Self::Poisson(_) => Some(
@@ -501,8 +500,8 @@ impl Failure for RunError {
                 ))
             }
             Self::DeviceLost { .. } => Some(
-                "`--resume` goes on from the newest checkpoint; a device that is lost again needs another driver or cooling, \
-                 or shorter submissions: `--set device.submit_ms=20`"
+                "`--resume` goes on from the newest checkpoint, with submissions half as long; a device that is lost again needs \
+                 another driver or cooling"
                     .to_owned(),
             ),
             Self::Overflow { .. } => Some(

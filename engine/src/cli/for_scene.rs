@@ -164,7 +164,7 @@ pub(super) fn renamed(run: &config::Run, scene: &str) -> Option<String> {
 /// # Errors
 /// [`UsageError::OfTriangles`], naming the first.
 pub(super) fn check_triangles(profile: &Profile, overrides: &[Override]) -> Result<(), Box<dyn Failure>> {
-    let of_triangles = |set: &&Override| set.key.starts_with("mesh_splatting.");
+    let of_triangles = |set: &&Override| set.key == "mesh_splatting" || set.key.starts_with("mesh_splatting.");
     match overrides.iter().find(of_triangles) {
         Some(set) if !profile.is_triangles() => Err(boxed(UsageError::OfTriangles {
             key: set.key.clone(),

@@ -22,7 +22,7 @@ impl Failure for NoSurfaceOfCoarse {
         let fewer = "a larger `--steps-scaler` gives the coarse stage time between resets and prunings, a lower `prune` of the \
                      regularizer `density` and a lower `strategy.prune.opacity` keep more Gaussians";
         let own = self.error.hint().filter(|_| self.gaussians > 0);
-        let level = "a lower `mesh.level` takes the surface of fainter Gaussians";
+        let level = "`mesh.method: poisson_depths` takes points where pixels have a depth, whatever the density";
         Some(match (self.gaussians, own) {
             (0, _) => fewer.to_owned(),
             (_, None) => format!("{level}; {fewer}"),
@@ -55,14 +55,18 @@ mod tests {
         for key in ["--steps-scaler", "`density`", "`strategy.prune.opacity`"] {
             assert!(said.contains(key), "{key}: {said}");
         }
-        assert!(!said.contains("mesh.level"), "{said}");
+        assert!(!said.contains("poisson_depths"), "{said}");
         let space = "bounded".to_owned();
         let (message, said) = hint(MeshError::NoSurface { space }, 619);
         assert!(
             message.contains("left 619 Gaussians") && message.contains("no view shows"),
             "{message}"
         );
-        for key in ["`mesh.level`", "--steps-scaler", "mesh.space=contracted"] {
+        for key in [
+            "`mesh.method: poisson_depths`",
+            "--steps-scaler",
+            "mesh.space=contracted",
+        ] {
             assert!(said.contains(key), "{key}: {said}");
         }
     }

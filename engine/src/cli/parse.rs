@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::Parser as _;
 
 use super::args::{
-    Cli, Command, ExportArgs, FormatName, MergeArgs, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs, SplitArgs,
-    UpName,
+    Cli, Command, DepthName, ExportArgs, FormatName, MergeArgs, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs,
+    SplitArgs, UpName,
 };
 use super::request::{
     Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
@@ -15,6 +15,7 @@ use super::request::{
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
+use crate::kernels::surface_depth::DepthKind;
 use crate::mesh::{Layers, Up};
 use crate::plan::Faults;
 use crate::plugins::Subset;
@@ -77,7 +78,11 @@ where
                 (None, file) => RenderViews::File(file.into()),
             },
             layers: Layers {
-                depth: render.depth,
+                depth: render.depth.map(|depth| match depth {
+                    DepthName::Plane => DepthKind::Plane,
+                    DepthName::Median => DepthKind::Median,
+                    DepthName::Expected => DepthKind::Expected,
+                }),
                 normals: render.normals,
             },
             output: render.output,

@@ -21,7 +21,7 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
         output,
     } = request;
     if let Some(mesh) = &model.mesh {
-        return run_mesh(mesh, &model, views, layers.depth, &output, out);
+        return run_mesh(mesh, &model, views, layers.depth.is_some(), &output, out);
     }
     let opened = open("render", &model)?;
     let cameras = cameras(views, || scene(&opened, &model).map_err(boxed))?;
@@ -30,7 +30,7 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
         let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let mut news = news(model.quiet);
-    let paths = match layers.depth || layers.normals {
+    let paths = match layers.depth.is_some() || layers.normals {
         true => stored.render_layers(&cameras, layers, &output, &mut news),
         false => stored.render(&cameras, &output, &mut news),
     }

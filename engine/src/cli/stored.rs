@@ -46,7 +46,7 @@ const READ: [&str; 9] = [
 fn more_keys(command: &str) -> &'static [&'static str] {
     match command {
         "mesh" => &["mesh"],
-        "render" => &["mesh.depth", "mesh.far"],
+        "render" => &["mesh.far"],
         _ => &[],
     }
 }

@@ -16,8 +16,8 @@ use crate::plugins::{
 const DECAY_STEPS: u32 = 30_000;
 
 /// `bound`: for runs whose `init` is a mesh.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Bound {
     /// Gaussians of a triangle: 1, 3, 4 or 6.
     pub per_triangle: u32,
@@ -27,10 +27,38 @@ pub struct Bound {
     /// Weight in the loss of how much normals of neighbouring triangles differ: the mean over edges of 1 - the cosine between them; 0 to
     /// 100.
     pub normal_consistency: f32,
-    /// Length that the rate of the vertices is in, world units; null = the scene's extent. Above 0.
+    /// What the rate of the vertices is measured by, where a run before this one decided it: no key, but in this run's files.
+    #[serde(skip_serializing_if = "VertexUnits::is_own")]
+    #[schemars(skip)]
+    pub units: VertexUnits,
+}
+
+impl Default for Bound {
+    fn default() -> Self {
+        Self {
+            per_triangle: 1,
+            iterations: 15_000,
+            normal_consistency: 0.1,
+            units: VertexUnits::default(),
+        }
+    }
+}
+
+/// What the rate of the vertices is measured by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VertexUnits {
+    /// Length that it is in, world units; none = the scene's extent. Above 0.
     pub radius: Option<f32>,
-    /// Number of vertices by whose root the rate of the vertices is divided; null = those of the mesh. At least 1.
+    /// Number of vertices by whose root it is divided; none = those of the mesh. At least 1.
     pub vertices: Option<u32>,
+}
+
+impl VertexUnits {
+    /// True when scene and mesh of the run itself are the measure.
+    const fn is_own(&self) -> bool {
+        self.radius.is_none() && self.vertices.is_none()
+    }
 }
 
 impl Bound {
@@ -40,12 +68,14 @@ impl Bound {
         c.require("per_triangle", known, self.per_triangle, || "1, 3, 4 or 6".to_owned());
         c.range("iterations", self.iterations, 1..=10_000_000);
         c.range("normal_consistency", self.normal_consistency, 0.0..=100.0);
-        if let Some(radius) = self.radius {
-            c.positive("radius", radius.into(), 1e9);
-        }
-        if let Some(vertices) = self.vertices {
-            c.range("vertices", vertices, 1..=u32::MAX);
-        }
+        c.within("units", |c| {
+            if let Some(radius) = self.units.radius {
+                c.positive("radius", radius.into(), 1e9);
+            }
+            if let Some(vertices) = self.units.vertices {
+                c.range("vertices", vertices, 1..=u32::MAX);
+            }
+        });
     }
 }
 
@@ -60,10 +90,7 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
         let fixed = matches!(strategy, Strategy::Fixed(_));
         c.require("kind", fixed, strategy.kind(), || why("fixed"));
     });
-    c.within("cull", |c| {
-        let off = !profile.cull.is_on();
-        c.require("witnesses", off, "on", || why("0, like `clearance` and `opacity`"));
-    });
+    c.require("cull", profile.cull.is_none(), "on", || why("null"));
     c.within("mip", |c| {
         // It widens every axis and fades what that makes larger: flat Gaussians would be gone.
         c.require("filter_3d", !profile.has_filter_3d(), "true", || why("false"));
@@ -97,9 +124,7 @@ impl Profile {
             ..MeshOptions::default()
         });
         profile.strategy = Strategy::Fixed(FixedOptions::default());
-        profile.cull.clearance = 0.0;
-        profile.cull.witnesses = 0;
-        profile.cull.opacity = 0.0;
+        profile.cull = None;
         profile.mip.filter_3d = false;
         profile.model.background = Background::Black;
         profile.losses = vec![Loss::L1(L1Options::default()), Loss::Dssim(DssimOptions::default())];
@@ -112,7 +137,8 @@ impl Profile {
         profile.train.dropout = 0.0;
         profile.schedule.resolution.clear();
         profile.schedule.sh_every = 1000;
-        let steps = profile.bound.iterations;
+        let bound = *profile.bound.get_or_insert_default();
+        let steps = bound.iterations;
         profile.schedule.iterations = steps;
         for list in [&mut profile.schedule.test, &mut profile.schedule.save] {
             list.retain(|iteration| *iteration < steps);

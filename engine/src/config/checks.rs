@@ -1,4 +1,4 @@
-//! `diagnose.validation` and `diagnose.markers`: what watches over the device while it works.
+//! `diagnose.validation`: what watches over the device while it works.
 
 use std::fmt;
 
@@ -60,20 +60,6 @@ impl JsonSchema for Validation {
     }
 }
 
-/// `diagnose.markers`: whether the device notes in host memory which pass it is at, so that one that hangs or gets lost can be
-/// told by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Markers {
-    /// On software drivers, and on every device after it was lost.
-    #[default]
-    Auto,
-    /// Always.
-    On,
-    /// Never.
-    Off,
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
@@ -92,7 +78,7 @@ mod tests {
                 }],
                 ..Inputs::default()
             };
-            resolve(&inputs).map(|profile| profile.diagnose.validation)
+            resolve(&inputs).map(|profile| profile.diagnose().validation)
         };
         for (word, wanted) in [
             ("off", Validation::Off),

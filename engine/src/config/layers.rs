@@ -183,6 +183,7 @@ fn finished(layers: &Layers, rules: &[&Rule], inputs: &Inputs) -> Result<Profile
     let mut profile: Profile = read(&tree).map_err(named_elsewhere)?;
     rules::add_map_losses(&mut profile);
     sugar::apply(&mut profile);
+    rules::add_sections(&mut profile);
     let short = ShortRun::of(&profile, layers.recipe_iterations(rules)?, inputs);
     if let Some(short) = short.filter(|short| short.is_scaled) {
         short.scale(&mut profile, inputs);

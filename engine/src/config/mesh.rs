@@ -1,8 +1,9 @@
 //! `mesh`: how a model becomes a triangle mesh.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::named::{self, Named};
 use crate::plugins::Checker;
 
 /// `mesh`
@@ -20,40 +21,16 @@ pub struct Mesh {
     pub bounds: Option<[f64; 6]>,
     /// Largest depth that counts, world units; null = no limit.
     pub far: Option<f32>,
-    /// What the depth of a pixel is.
-    pub depth: MeshDepth,
-    /// Distance from a surface at which voxels still hear of it, voxels; 2 to 16.
-    pub truncation: f32,
+    /// How fine voxels, lattice and picture are that nothing else sets.
+    pub quality: MeshQuality,
     /// Views that must have seen all corners of a cell before there may be a triangle in it; 1 to 100.
     pub min_views: u32,
-    /// Under `poisson`: density of the model at which points lie, 0.01 to 0.99; null = points where pixels have their
-    /// `depth`.
-    pub level: Option<f32>,
-    /// Under `poisson`: points that are taken of all views; 1000 to 1 000 000 000.
-    pub points: u32,
-    /// Under `poisson`: the finest lattice has 2 to the power of this cells along a side; 5 to 11. Null = at most 10, as
-    /// deep as points lie densely enough for and memory has room for.
-    pub poisson_depth: Option<u32>,
-    /// Under `poisson`: share of the vertices, those where points are thinnest, that are cut off; 0 to 0.99, 0 leaves the surface
-    /// closed.
-    pub density_quantile: f32,
-    /// Under `poisson`: move every vertex to the point nearest to it in the end, as SuGaR does; for surfaces that a quantile has cut,
-    /// because vertices far from all points go to the rims of what was seen.
-    #[serde(default)]
-    pub project: bool,
-    /// Under `poisson`: reconstruct what lies in `box`, or without one within a scene's extent of the cameras' middle along each
-    /// axis, and what lies around it one after the other, as SuGaR does: the cells of the first are as fine as its size allows.
-    #[serde(default)]
-    pub split: bool,
     /// Take ragged borders off in the end, as SuGaR's post-processing does; null = none.
-    #[serde(default)]
     pub peel: Option<Peel>,
     /// Keep so many pieces, those with the most triangles; null = all that `min_triangles` leaves.
     pub pieces: Option<u32>,
     /// Drop pieces of fewer triangles, and those below a thousandth of the largest one.
     pub min_triangles: u32,
-    /// Drop triangles that no training view sees.
-    pub cull_unseen: bool,
     /// Fill holes of at most so many edges; 0 to 1000, 0 = none.
     pub fill_holes: u32,
     /// Fewer triangles for nearly the same surface: `{ triangles: N }`, `{ vertices: N }` or `{ error: VOXELS }`; null = all,
@@ -71,32 +48,145 @@ pub struct Mesh {
 pub enum MeshMethod {
     /// Depth of all views into voxels: what views see, open elsewhere.
     Fusion,
-    /// Screened Poisson reconstruction through the pixels of all views: closed, also where nobody looked.
+    /// Screened Poisson reconstruction through a level of the model's density, open where no view looks and where points are thinnest.
     Poisson,
+    /// The same through the depths of pixels: for models whose Gaussians are not flat.
+    PoissonDepths,
+    /// The same as `poisson` with nothing cut off: closed, for printing.
+    Closed,
+    /// SuGaR's: `poisson` in two parts, what lies in `box`, or without one within a scene's extent of the cameras' middle along each
+    /// axis, and what lies around it; then every vertex moves to the point nearest to it.
+    Sugar,
     /// None is found: the mesh that the model is bound to, as its run left it.
     Bound,
 }
 
-/// `mesh.texture`
+impl MeshMethod {
+    /// True where points are reconstructed from.
+    #[must_use]
+    pub const fn is_poisson(self) -> bool {
+        matches!(self, Self::Poisson | Self::PoissonDepths | Self::Closed | Self::Sugar)
+    }
+
+    /// Density of the model at which points lie (SuGaR's surface level); none where they are the depths of pixels.
+    #[must_use]
+    pub const fn level(self) -> Option<f32> {
+        match self {
+            Self::Poisson | Self::Closed | Self::Sugar => Some(0.3),
+            Self::Fusion | Self::PoissonDepths | Self::Bound => None,
+        }
+    }
+
+    /// Share of the vertices, those where points are thinnest, that are cut off.
+    #[must_use]
+    pub const fn density_quantile(self) -> f32 {
+        match self {
+            Self::Closed => 0.0,
+            _ => 0.1,
+        }
+    }
+
+    /// True where triangles go that no training view sees.
+    #[must_use]
+    pub const fn culls_unseen(self) -> bool {
+        !matches!(self, Self::Closed)
+    }
+}
+
+/// `mesh.quality`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "snake_case")]
+pub enum MeshQuality {
+    /// Voxels twice as large, 2 million points and 256 cells a side, pictures of 2048 texels a side.
+    Draft,
+    /// Voxels of a pixel at the median depth, 10 million points and 1024 cells a side, pictures of 4096 texels a side.
+    Default,
+    /// Voxels half as large, 40 million points and 2048 cells a side, pictures of 8192 texels a side.
+    Fine,
+}
+
+impl MeshQuality {
+    /// Side of a voxel that no key sets, over that of quality `default`.
+    #[must_use]
+    pub const fn voxel_scale(self) -> f64 {
+        match self {
+            Self::Draft => 2.0,
+            Self::Default => 1.0,
+            Self::Fine => 0.5,
+        }
+    }
+
+    /// Points that a reconstruction takes of all views.
+    #[must_use]
+    pub const fn points(self) -> u32 {
+        match self {
+            Self::Draft => 2_000_000,
+            Self::Default => 10_000_000,
+            Self::Fine => 40_000_000,
+        }
+    }
+
+    /// A reconstruction's finest lattice has at most 2 to the power of this cells along a side.
+    #[must_use]
+    pub const fn poisson_depth(self) -> u32 {
+        match self {
+            Self::Draft => 8,
+            Self::Default => 10,
+            Self::Fine => 11,
+        }
+    }
+
+    /// Texels along the side of a picture in charts.
+    const fn texels(self) -> u32 {
+        match self {
+            Self::Draft => 2048,
+            Self::Default => 4096,
+            Self::Fine => 8192,
+        }
+    }
+}
+
+/// `mesh.texture`: its name alone where `size` is null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = or_kind)]
 pub struct MeshTexture {
     /// How it is laid out.
     pub kind: TextureKind,
-    /// Texels along the side of the picture, under `charts`; 16 to 16384.
-    #[serde(default = "side")]
-    pub size: u32,
-    /// Texels along the side of a square, under `squares`; 5 to 64.
-    #[serde(default = "square")]
-    pub square: u32,
+    /// Texels along the side of the picture, under `charts`; 16 to 16384, null = by `quality`.
+    pub size: Option<u32>,
 }
 
-const fn side() -> u32 {
-    4096
+fn or_kind(schema: &mut schemars::Schema) {
+    named::or_name(schema, &["charts", "squares", "none"]);
 }
 
-const fn square() -> u32 {
-    8
+impl Named for MeshTexture {
+    type Name = TextureKind;
+    const EXPECTED: &'static str = "charts, squares, none or a block of keys";
+
+    fn named(kind: TextureKind) -> Self {
+        Self { kind, size: None }
+    }
+
+    fn block<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for MeshTexture {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        named::read(deserializer)
+    }
+}
+
+impl Serialize for MeshTexture {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.size {
+            None => self.kind.serialize(serializer),
+            Some(_) => Self::serialize(self, serializer),
+        }
+    }
 }
 
 /// `mesh.texture.kind`
@@ -121,18 +211,6 @@ pub enum MeshSpace {
     Bounded,
     /// All of the world: equal voxels in a ball, ever larger ones outside.
     Contracted,
-}
-
-/// `mesh.depth`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MeshDepth {
-    /// Where the pixel's ray meets the blended plane of the Gaussians.
-    Plane,
-    /// Where half the light is blocked.
-    Median,
-    /// Mean depth of the Gaussians' centres by their blending weights.
-    Expected,
 }
 
 /// `mesh.formats`
@@ -197,6 +275,12 @@ pub struct Decimate {
 }
 
 impl Mesh {
+    /// Texels along the side of a picture in charts.
+    #[must_use]
+    pub fn texels(&self) -> u32 {
+        self.texture.size.unwrap_or(self.quality.texels())
+    }
+
     /// Ranges.
     pub(super) fn check(&self, c: &mut Checker) {
         if let Some(voxel) = self.voxel {
@@ -215,16 +299,7 @@ impl Mesh {
         if let Some(far) = self.far {
             c.positive("far", far.into(), 1e9);
         }
-        c.range("truncation", self.truncation, 2.0..=16.0);
         c.range("min_views", self.min_views, 1..=100);
-        if let Some(level) = self.level {
-            c.range("level", level, 0.01..=0.99);
-        }
-        c.range("points", self.points, 1000..=1_000_000_000);
-        if let Some(depth) = self.poisson_depth {
-            c.range("poisson_depth", depth, 5..=11);
-        }
-        c.range("density_quantile", self.density_quantile, 0.0..=0.99);
         if let Some(peel) = self.peel {
             c.within("peel", |c| {
                 c.range("rounds", peel.rounds, 1..=1000);
@@ -259,8 +334,7 @@ impl Mesh {
             });
         }
         c.within("texture", |c| {
-            c.range("size", self.texture.size, 16..=16_384);
-            c.range("square", self.texture.square, 5..=64);
+            c.range("size", self.texels(), 16..=16_384);
         });
         let formats = &self.formats;
         c.require("formats", !formats.is_empty(), "empty", || {

@@ -9,6 +9,7 @@ mod adapt;
 mod auto;
 mod bound;
 mod checks;
+mod cull;
 mod device_choice;
 mod error;
 mod hold_out;
@@ -18,7 +19,9 @@ mod mesh;
 mod mesh_splatting;
 mod most_gaussians;
 mod moved;
+mod named;
 mod neighbour;
+mod normal_maps;
 mod profile;
 mod read;
 mod rules;
@@ -33,8 +36,9 @@ mod triangles;
 
 pub use adapt::{Adaptation, Facts};
 pub use auto::{AutoError, Budget, choose};
-pub use bound::Bound;
-pub use checks::{Markers, Validation};
+pub use bound::{Bound, VertexUnits};
+pub use checks::Validation;
+pub use cull::{Cull, CullKind};
 pub use device_choice::DeviceChoice;
 pub(crate) use error::nearest;
 pub use error::{At, ConfigError};
@@ -44,13 +48,13 @@ pub use layers::{
     layer_names, resolve, resolve_for, rules_of, short_run, to_yaml,
 };
 pub use lpips_choice::LpipsChoice;
-pub use mesh::{Decimate, Mesh, MeshDepth, MeshFormat, MeshMethod, MeshSpace, MeshTexture, TextureKind};
-pub use mesh_splatting::{MeshSplatting, TriangleGradient, TriangleLosses, TriangleRates};
+pub use mesh::{Decimate, Mesh, MeshFormat, MeshMethod, MeshQuality, MeshSpace, MeshTexture, TextureKind};
+pub use mesh_splatting::{MeshSplatting, TriangleGradient, TriangleScene};
 pub use most_gaussians::MostGaussians;
+pub use normal_maps::{NormalMaps, NormalsAxes};
 pub use profile::{
-    Alpha, Background, Cull, Dataset, Device, Diagnose, EarlyStop, Eval, LpipsRange, Memory, Mip, Model, ModelKind,
-    NormalsAxes, OnFull, OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule,
-    Train, Undistort,
+    Alpha, Background, Care, Dataset, Device, Diagnose, EarlyStop, Eval, Memory, Mip, Model, ModelKind, OnFull,
+    OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule, Train, Undistort,
 };
 pub use schema::schema_json;
 pub use short_run::ShortRun;

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bound, DeviceChoice, HoldOut, LpipsChoice, Markers, Mesh, MeshSplatting, MostGaussians, Sugar, Validation,
+    Bound, Cull, DeviceChoice, HoldOut, LpipsChoice, Mesh, MeshSplatting, MostGaussians, NormalMaps, Sugar, Validation,
 };
 use crate::gaussians::layout::Storage;
-use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy};
+use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy, names};
 use crate::scene::SceneIndex;
 
 /// Settings of a run.
@@ -37,32 +37,57 @@ pub struct Profile {
     pub eval: Eval,
     /// The Vulkan device.
     pub device: Device,
-    /// What is checked, noted and timed to find out what goes wrong.
-    pub diagnose: Diagnose,
+    /// What is checked and timed to find out what goes wrong; null = nothing.
+    pub diagnose: Option<Diagnose>,
     /// Where the first Gaussians come from.
     pub init: Init,
     /// How the number of Gaussians changes.
     pub strategy: Strategy,
-    /// Which Gaussians the training cameras remove, under every strategy.
-    pub cull: Cull,
+    /// Which Gaussians the training cameras remove, under every strategy; null = none.
+    pub cull: Option<Cull>,
     /// How the model becomes a triangle mesh.
     pub mesh: Mesh,
     /// The stages of SuGaR; null = this is none of its runs.
     pub sugar: Option<Sugar>,
-    /// Gaussians on the triangles of a mesh.
-    pub bound: Bound,
-    /// Training of triangles with shared vertices, where `model.kind` is triangles.
-    pub mesh_splatting: MeshSplatting,
+    /// Gaussians on the triangles of a mesh; null = there are none, or with the defaults.
+    pub bound: Option<Bound>,
+    /// Training of triangles with shared vertices, where `model.kind` is triangles; null = the model is none, or with the defaults.
+    pub mesh_splatting: Option<MeshSplatting>,
     /// How gradients become steps.
     pub optimizer: Optimizer,
     /// Terms of the image loss.
+    #[serde(serialize_with = "names")]
     pub losses: Vec<Loss>,
     /// Terms of the loss on parameters.
+    #[serde(serialize_with = "names")]
     pub regularizers: Vec<Regularizer>,
     /// What is written at the save iterations.
+    #[serde(serialize_with = "names")]
     pub exporters: Vec<Exporter>,
     /// Where events go.
+    #[serde(serialize_with = "names")]
     pub sinks: Vec<Sink>,
+    /// How the device is handled: no settings.
+    #[serde(skip)]
+    pub care: Care,
+}
+
+/// How a device is handled, which losses of it change: in no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Care {
+    /// Longest submission aimed at, milliseconds: a step that takes longer is cut into several. 0 = one submission a step.
+    pub submit_ms: u32,
+    /// The device notes in host memory which pass it is at, on software drivers and wherever this is true.
+    pub marks_passes: bool,
+}
+
+impl Default for Care {
+    fn default() -> Self {
+        Self {
+            submit_ms: 100,
+            marks_passes: false,
+        }
+    }
 }
 
 impl Profile {
@@ -70,6 +95,24 @@ impl Profile {
     #[must_use]
     pub fn near_z(&self, scene: &SceneIndex) -> f32 {
         self.model.near.unwrap_or_else(|| scene.near_z())
+    }
+
+    /// What is checked and timed.
+    #[must_use]
+    pub fn diagnose(&self) -> Diagnose {
+        self.diagnose.unwrap_or_default()
+    }
+
+    /// How Gaussians lie on the triangles of a mesh.
+    #[must_use]
+    pub fn bound(&self) -> Bound {
+        self.bound.unwrap_or_default()
+    }
+
+    /// How triangles with shared vertices are trained.
+    #[must_use]
+    pub fn mesh_splatting(&self) -> MeshSplatting {
+        self.mesh_splatting.clone().unwrap_or_default()
     }
 
     /// True when evaluations also measure views after their colours were corrected: photos have colour maps of their own, so
@@ -119,8 +162,6 @@ pub struct Dataset {
     /// Views held out for testing: true = those of the data set, else every 8th by name; N = every Nth; a file = those it
     /// names; false = none.
     pub hold_out: HoldOut,
-    /// Use the principal points of the cameras; false = the centre of the image, as the reference code assumes.
-    pub respect_principal_point: bool,
     /// Where decoded training images live.
     pub residency: Residency,
     /// Host memory for decoded images under `stream` and `device`, GiB; 0.001 to 4096.
@@ -131,29 +172,13 @@ pub struct Dataset {
     /// Folder of depth maps of training photos, inside the scene; null = none. Adds the loss `depth` where it is not listed.
     pub depths: Option<String>,
     /// Folder of normal maps of training photos, inside the scene; null = none. Adds the loss `normal_map` where it is not listed.
-    pub normals: Option<String>,
-    /// What the normals of these maps are along; of the camera that took the photo.
-    pub normals_axes: NormalsAxes,
+    pub normals: Option<NormalMaps>,
     /// How much of pictures that a lens bent is shown.
     pub undistort: Undistort,
     /// What an image's alpha channel is.
     pub alpha: Alpha,
     /// Read files that links lead out of the scene folder.
     pub follow_links: bool,
-}
-
-/// `dataset.normals_axes`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NormalsAxes {
-    /// x to the right, y up, z towards the camera, as `kiln render --normals` writes them.
-    Opengl,
-    /// x to the right, y down, z into the scene.
-    Opencv,
-    /// x to the left, y up, z towards the camera.
-    Lub,
-    /// x to the right, y down, z towards the camera.
-    Rdb,
 }
 
 /// `dataset.residency`
@@ -261,31 +286,6 @@ pub struct Mip {
     pub kernel_size: f32,
     /// Apply the 3D smoothing filter: recomputed after each densification, and when these are over as often as they came.
     pub filter_3d: bool,
-}
-
-/// `cull`
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Cull {
-    /// Iterations between two culls, from the first to the last of the run; 0 = only before the last evaluation, at which there
-    /// always is one.
-    pub every: u32,
-    /// Least distance from a training camera's centre to a Gaussian's, less two standard deviations, in distances of the nearest
-    /// sparse points from their cameras (5th percentile over cameras); nothing in a scene without points; 0 to 10, 0 = off.
-    pub clearance: f32,
-    /// 1 = Gaussians that touch no training picture go; more = also those whose centre lies in fewer pictures; 0 to 1000, 0 =
-    /// off.
-    pub witnesses: u32,
-    /// Gaussians of a lower opacity go once densification is over; 0 to below 1, 0 = off.
-    pub opacity: f32,
-}
-
-impl Cull {
-    /// True when anything is culled.
-    #[must_use]
-    pub fn is_on(&self) -> bool {
-        self.clearance > 0.0 || self.witnesses > 0 || self.opacity > 0.0
-    }
 }
 
 /// `memory`
@@ -448,20 +448,8 @@ impl Default for RefinePoses {
 pub struct Eval {
     /// Compute LPIPS; auto = not on CPU drivers. If asked for there, at the last evaluation only, over the test views.
     pub lpips: LpipsChoice,
-    /// Range the images have when they enter the LPIPS network.
-    pub lpips_range: LpipsRange,
     /// Views whose images are written at each evaluation, per set.
     pub views_logged: u32,
-}
-
-/// `eval.lpips_range`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LpipsRange {
-    /// `[0, 1]`, what the 3DGS papers report.
-    ZeroOne,
-    /// `[-1, 1]`, what the network was trained on.
-    MinusOneOne,
 }
 
 /// `device`
@@ -472,20 +460,16 @@ pub struct Device {
     pub select: Option<DeviceChoice>,
     /// Accept a CPU driver (slow).
     pub allow_cpu: bool,
-    /// Longest submission aimed at, milliseconds: a step that takes longer is cut into several. 0 = one submission a step.
-    pub submit_ms: u32,
 }
 
 /// `diagnose`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Diagnose {
     /// What the Vulkan validation layer checks; true = sync.
     pub validation: Validation,
     /// Keep tensors apart on the device with a pattern between them, and look at it before each evaluation and file.
     pub guard_bands: bool,
-    /// Note in host memory which pass the device is at.
-    pub markers: Markers,
     /// Time the passes of every N-th step and write `timings.json`; 0 times none.
     pub timed_every: u32,
 }

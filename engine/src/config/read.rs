@@ -346,7 +346,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
         }
     }
 
-    /// A word is a plain choice; a block with `kind` is a plugin, its other keys the plugin's options.
+    /// A word is a plain choice, or a plugin with its defaults; a block with `kind` is a plugin, its other keys the plugin's options.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _name: &'static str,
@@ -423,23 +423,13 @@ impl<'de> VariantAccess<'de> for Choice<'_> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
-        match self.options {
-            Some(entries) => {
-                let map = Entries {
-                    entries,
-                    skip_kind: true,
-                    next: 0,
-                };
-                seed.deserialize(de::value::MapAccessDeserializer::new(map))
-            }
-            None => {
-                let (found, expected) = (
-                    format!("the text `{}`", self.word),
-                    format!("a block: `kind: {}`", self.word),
-                );
-                Err(Fault::new(What::Type { found, expected }).under(None, self.at))
-            }
-        }
+        // A name alone has the default options.
+        let map = Entries {
+            entries: self.options.unwrap_or_default(),
+            skip_kind: true,
+            next: 0,
+        };
+        seed.deserialize(de::value::MapAccessDeserializer::new(map))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _len: usize, _visitor: V) -> Result<V::Value, Fault> {

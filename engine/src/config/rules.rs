@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, bound, neighbour, storage, sugar, triangles};
+use super::{DeviceChoice, SugarStage, bound, neighbour, storage, sugar, triangles};
 use crate::gaussians::layout::Storage;
 use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, NormalMapOptions, Optimizer, Regularizer};
 
@@ -38,10 +38,13 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         });
         let depths = profile.dataset.depths.as_deref();
         c.require("depths", depths != Some(""), "empty", || "null or a folder".to_owned());
-        let normals = profile.dataset.normals.as_deref();
-        c.require("normals", normals != Some(""), "empty", || {
-            "null or a folder".to_owned()
-        });
+        let normals = profile.dataset.normals.as_ref();
+        c.require(
+            "normals",
+            normals.is_none_or(|maps| !maps.path.is_empty()),
+            "empty",
+            || "null or a folder".to_owned(),
+        );
     });
     c.within("model", |c| {
         c.range("sh_degree", profile.model.sh_degree, 0..=3);
@@ -50,7 +53,9 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         }
     });
     c.within("mip", |c| check_mip(&profile.mip, c));
-    c.within("cull", |c| check_cull(profile, c));
+    if let Some(cull) = profile.cull {
+        c.within("cull", |c| cull.check(c));
+    }
     c.within("memory", |c| check_memory(&profile.memory, c));
     storage::check_together(profile, c);
     c.within("schedule", |c| check_schedule(&profile.schedule, c));
@@ -73,7 +78,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.range("views_logged", profile.eval.views_logged, 0..=10_000);
     });
     c.within("device", |c| {
-        c.range("submit_ms", profile.device.submit_ms, 0..=60_000);
         if let Some(DeviceChoice::Named(name)) = &profile.device.select {
             c.require("select", !name.trim().is_empty(), "an empty text", || {
                 "a number, a part of a device's name, or its uuid".to_owned()
@@ -84,10 +88,14 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     if let Some(own) = &profile.sugar {
         c.within("sugar", |c| own.check(profile.schedule.iterations, c));
     }
-    c.within("bound", |c| profile.bound.check(c));
+    if let Some(own) = &profile.bound {
+        c.within("bound", |c| own.check(c));
+    }
     bound::check_together(profile, c);
     sugar::check_together(profile, c);
-    c.within("mesh_splatting", |c| profile.mesh_splatting.check(c));
+    if let Some(own) = &profile.mesh_splatting {
+        c.within("mesh_splatting", |c| own.check(c));
+    }
     triangles::check_together(profile, c);
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
@@ -206,6 +214,16 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
     c.within("sinks", |c| check_list(&profile.sinks, c, |sink, c| sink.check(c)));
 }
 
+/// Sections that say nothing of most runs, where they are of use: with the defaults unless they say otherwise.
+pub(super) fn add_sections(profile: &mut Profile) {
+    if profile.is_triangles() {
+        profile.mesh_splatting.get_or_insert_default();
+    }
+    if profile.is_bound() || profile.has_stage(SugarStage::Refine) {
+        profile.bound.get_or_insert_default();
+    }
+}
+
 /// Maps are there to be compared with.
 pub(super) fn add_map_losses(profile: &mut Profile) {
     let lists = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
@@ -227,26 +245,6 @@ fn check_list<T>(items: &[T], c: &mut Checker, check: impl Fn(&T, &mut Checker))
 
 fn check_mip(mip: &Mip, c: &mut Checker) {
     c.range("kernel_size", mip.kernel_size, 0.0..=10.0);
-}
-
-fn check_cull(profile: &Profile, c: &mut Checker) {
-    let cull = &profile.cull;
-    c.range("every", cull.every, 0..=MAX_STEPS);
-    c.range("clearance", cull.clearance, 0.0..=10.0);
-    c.range("witnesses", cull.witnesses, 0..=1000);
-    c.require("opacity", (0.0..1.0).contains(&cull.opacity), cull.opacity, || {
-        "0 to below 1".to_owned()
-    });
-    if let Some(adaptive) = profile
-        .strategy
-        .adaptive()
-        .filter(|adaptive| adaptive.reset.every.is_some())
-    {
-        let ceiling = adaptive.reset.opacity;
-        c.require("opacity", cull.opacity < ceiling, cull.opacity, || {
-            format!("below `strategy.reset.opacity`, {ceiling}: a reset would be the end of the model")
-        });
-    }
 }
 
 fn check_memory(memory: &Memory, c: &mut Checker) {
@@ -318,8 +316,8 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
         .resolution
         .iter_mut()
         .for_each(|phase| scale_period(&mut phase.until));
-    if profile.cull.every > 0 {
-        scale_period(&mut profile.cull.every);
+    if let Some(cull) = profile.cull.as_mut().filter(|cull| cull.every > 0) {
+        scale_period(&mut cull.every);
     }
     if let Some([from, until, every]) = profile.strategy.window_mut() {
         scale(from);
@@ -332,8 +330,12 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
             scale_apart(every, LEAST_BETWEEN_RESETS);
         }
     }
-    scale_period(&mut profile.bound.iterations);
-    profile.mesh_splatting.scale_steps(scale);
+    if let Some(bound) = &mut profile.bound {
+        scale_period(&mut bound.iterations);
+    }
+    if let Some(triangles) = &mut profile.mesh_splatting {
+        triangles.scale_steps(scale);
+    }
     for loss in &mut profile.losses {
         match loss {
             Loss::Normals(options) => scale(&mut options.from),

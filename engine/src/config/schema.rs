@@ -100,7 +100,8 @@ fn relax(value: &mut Value) {
 fn require_kinds(schema: &mut Value) {
     for family in crate::plugins::families() {
         let kinds = schema.pointer_mut(&format!("/properties/{}/items/anyOf", family.key));
-        for kind in kinds.and_then(Value::as_array_mut).into_iter().flatten() {
+        // The first are the names alone.
+        for kind in kinds.and_then(Value::as_array_mut).into_iter().flatten().skip(1) {
             kind["required"] = serde_json::json!(["kind"]);
         }
     }

@@ -97,8 +97,8 @@ impl ShortRun {
                 *list = old;
             }
         }
-        if is_set("bound.iterations") {
-            profile.bound.iterations = before.bound.iterations;
+        if let (Some(bound), Some(old), true) = (&mut profile.bound, before.bound, is_set("bound.iterations")) {
+            bound.iterations = old.iterations;
         }
     }
 }
@@ -111,9 +111,8 @@ fn of_the_run(key: &str) -> bool {
         "schedule.live_seconds",
         "sugar.from",
         "sugar.stages",
-        "cull.clearance",
-        "cull.witnesses",
-        "cull.opacity",
+        "cull.kind",
+        "mesh_splatting.scene",
     ];
     OF_THE_RUN.iter().chain(&others).any(|known| *known == key)
         || key.starts_with("optimizer.lr.") && !key.ends_with("_steps")
@@ -122,8 +121,7 @@ fn of_the_run(key: &str) -> bool {
 /// First and last iteration at which models grow, and how far apart.
 fn events(profile: &Profile) -> Option<[u32; 3]> {
     if profile.model.kind == ModelKind::Triangles {
-        let own = &profile.mesh_splatting;
-        return Some([own.split_from, own.split_until, own.every]);
+        return Some(profile.mesh_splatting().events());
     }
     profile.strategy.clone().window_mut().map(|window| window.map(|at| *at))
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::profile::Profile;
-use super::{Decimate, MeshFormat, MeshMethod};
+use super::{Decimate, MeshFormat, MeshMethod, VertexUnits};
 use crate::plugins::{
     Checker, DensityOptions, DensityVariant, DnConsistencyOptions, Init, Loss, ModelOptions, Regularizer,
 };
@@ -208,7 +208,6 @@ impl Profile {
     pub fn refine_stage(&self, path: &Path) -> Self {
         let mut profile = self.refining(path);
         let asked = self.mesh.decimate.and_then(|asked| asked.triangles.or(asked.vertices));
-        profile.bound.vertices = profile.bound.vertices.or(asked);
         let half = |[x0, y0, z0, x1, y1, z1]: [f64; 6]| {
             0.5 * [x1 - x0, y1 - y0, z1 - z0]
                 .map(|side| side as f32)
@@ -217,7 +216,10 @@ impl Profile {
                 .sum::<f32>()
                 .sqrt()
         };
-        profile.bound.radius = profile.bound.radius.or(self.mesh.bounds.map(half));
+        profile.bound.get_or_insert_default().units = VertexUnits {
+            radius: self.mesh.bounds.map(half),
+            vertices: asked,
+        };
         profile
     }
 

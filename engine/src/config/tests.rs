@@ -1,6 +1,7 @@
 //! Shipped files, layering, round trip, and the text of every refusal.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod keys;
 mod refusals;
 
 use std::io::Write as _;

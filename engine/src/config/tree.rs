@@ -195,19 +195,35 @@ impl Node {
     /// whole, because the old plugin's options mean nothing to the new one. A map with decimal keys addresses the
     /// items of a list (`--set losses.0.weight=0.7`).
     pub(crate) fn overlay(&mut self, over: Self) {
-        self.lay(over, true);
+        self.lay(over, "");
     }
 
-    fn lay(&mut self, over: Self, is_plugin: bool) {
+    /// Makes a name a block where keys of the block are laid over it: `--set losses.0.weight=0.7` over `[l1, dssim]`.
+    fn name_to_block(&mut self, key: &str, over: &Self) {
+        let Some((_, name)) = NAMED.iter().find(|(named, _)| *named == key) else {
+            return;
+        };
+        if matches!(self.value, Value::Text(_)) && matches!(over.value, Value::Map(_)) {
+            let node = self.clone();
+            self.value = Value::Map(vec![Entry {
+                key: (*name).to_owned(),
+                key_at: self.at.clone(),
+                node,
+            }]);
+        }
+    }
+
+    /// `key` is that of the node, [`ITEM`] in a list, and empty at the top.
+    fn lay(&mut self, over: Self, key: &str) {
+        self.name_to_block(key, &over);
+        let is_plugin = !SAME_FOR_ALL_KINDS.contains(&key);
         match (&mut self.value, over.value) {
             (Value::Map(below), Value::Map(above)) if !(is_plugin && kind_changes(below, &above)) => {
                 for entry in above {
                     match below.iter_mut().find(|existing| existing.key == entry.key) {
                         Some(existing) => {
                             existing.key_at = entry.key_at;
-                            existing
-                                .node
-                                .lay(entry.node, !SAME_FOR_ALL_KINDS.contains(&entry.key.as_str()));
+                            existing.node.lay(entry.node, &entry.key);
                         }
                         None => below.push(entry),
                     }
@@ -216,7 +232,7 @@ impl Node {
             (Value::List(below), Value::Map(above)) if addresses_items(below.len(), &above) => {
                 for entry in above {
                     if let Some(item) = entry.key.parse::<usize>().ok().and_then(|index| below.get_mut(index)) {
-                        item.overlay(entry.node);
+                        item.lay(entry.node, ITEM);
                     }
                 }
                 return;
@@ -226,6 +242,20 @@ impl Node {
         self.at = over.at;
     }
 }
+
+/// What the items of a list go by where keys have names.
+const ITEM: &str = "[]";
+
+/// Blocks that may be written as the value of one of their keys, and this key.
+const NAMED: [(&str, &str); 7] = [
+    ("init", "kind"),
+    ("strategy", "kind"),
+    ("optimizer", "kind"),
+    ("cull", "kind"),
+    ("texture", "kind"),
+    ("normals", "path"),
+    (ITEM, "kind"),
+];
 
 /// Blocks with a `kind` among keys that every kind has.
 const SAME_FOR_ALL_KINDS: [&str; 2] = ["dataset", "model"];

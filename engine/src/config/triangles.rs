@@ -17,7 +17,7 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
     c.within("dataset", |c| {
         let depths = profile.dataset.depths.as_deref();
         c.require("depths", depths.is_none(), depths.unwrap_or_default(), || why("null"));
-        let normals = profile.dataset.normals.as_deref();
+        let normals = profile.dataset.normals.as_ref().map(|maps| maps.path.as_str());
         c.require("normals", normals.is_none(), normals.unwrap_or_default(), || {
             why("null")
         });
@@ -41,10 +41,7 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
         let fixed = matches!(profile.strategy, Strategy::Fixed(_));
         c.require("kind", fixed, profile.strategy.kind(), || why("fixed"));
     });
-    c.within("cull", |c| {
-        let off = !profile.cull.is_on();
-        c.require("witnesses", off, "on", || why("0, like `clearance` and `opacity`"));
-    });
+    c.require("cull", profile.cull.is_none(), "on", || why("null"));
     let sugar = profile.sugar.is_none();
     c.require("sugar", sugar, "a block", || why("null"));
     c.within("optimizer", |c| {
@@ -75,13 +72,13 @@ impl Profile {
     pub fn triangle_schedule(&self) -> Option<Settings> {
         let degrees = [self.schedule.sh_every, self.model.sh_degree];
         self.is_triangles()
-            .then(|| self.mesh_splatting.schedule(self.schedule.iterations, degrees))
+            .then(|| self.mesh_splatting().schedule(self.schedule.iterations, degrees))
     }
 
     /// Most points of a first model, and the key that says so; none where no key does.
     pub(crate) fn most_points(&self) -> Option<u32> {
         self.is_triangles()
-            .then_some(self.mesh_splatting.max_points.number() / 3)
+            .then(|| self.mesh_splatting().max_points.number() / 3)
     }
 }
 
@@ -118,7 +115,7 @@ mod tests {
     fn what_does_not_go_with_triangles_is_refused_by_name() {
         for (key, value, found) in [
             ("strategy", "{ kind: adaptive }", "strategy.kind"),
-            ("cull.witnesses", "1", "cull.witnesses"),
+            ("cull", "unseen", "cull"),
             ("memory.storage", "half", "memory.storage"),
             ("losses", "[{ kind: l1 }, { kind: normals }]", "losses.1.kind"),
             ("regularizers", "[{ kind: flat }]", "regularizers"),
@@ -138,7 +135,8 @@ mod tests {
                 "[[200, 9]]",
                 "mesh_splatting.supersample.0.1",
             ),
-            ("mesh_splatting.floor_until", "5000", "mesh_splatting.floor_until"),
+            ("mesh_splatting.length", "0", "mesh_splatting.length"),
+            ("mesh_splatting.growth", "2", "mesh_splatting.growth"),
         ] {
             let error = profile("meshsplatting", &[(key, value)], None).unwrap_err();
             assert!(error.contains(found), "{key}: {error}");

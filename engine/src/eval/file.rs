@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::spread::{NamedView, Spread, spread};
 use super::{Means, ViewRow, means};
-use crate::config::LpipsRange;
 use crate::export::milliseconds;
 use crate::scene::Split;
 
@@ -18,6 +17,16 @@ const SCHEMA_VERSION: u32 = 1;
 
 /// Largest file that is read: about 100 000 views.
 const MOST_BYTES: u64 = 64 << 20;
+
+/// Range that images have when they enter the LPIPS network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LpipsRange {
+    /// `[0, 1]`, what the 3DGS papers report, and what runs measure.
+    ZeroOne,
+    /// `[-1, 1]`, what the network was trained on.
+    MinusOneOne,
+}
 
 /// Where the cameras of an evaluation are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

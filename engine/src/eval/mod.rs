@@ -14,7 +14,7 @@ pub mod spread;
 
 pub use correction::corrected_psnr;
 pub use depth::{DepthPicture, normal_picture};
-pub use file::{EvalFile, PoseSource, SetReport};
+pub use file::{EvalFile, LpipsRange, PoseSource, SetReport};
 pub use fog::fog_share;
 pub use pictures::{Picture, PictureError};
 pub use report::{Means, ReportError, ViewMetrics, ViewRow, means, view_metrics};

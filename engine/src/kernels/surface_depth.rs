@@ -5,10 +5,11 @@ use super::views::{Pixels, Shared, Surface};
 use crate::program::{Groups, Program};
 
 /// What the depth of a pixel is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum DepthKind {
     /// Where the pixel's ray meets the blended plane.
+    #[default]
     Plane = common::DEPTH_PLANE,
     /// Where half the light is blocked.
     Median = common::DEPTH_MEDIAN,

@@ -22,7 +22,7 @@ pub(super) fn cleaned(
     let mut mesh = mesh.with_colors(colors)?;
     log.end(MeshStage::Color, Some(&mesh))?;
     log.tell(MeshStage::Clean, 0, 1)?;
-    if options.cull_unseen {
+    if options.method.culls_unseen() {
         let is_seen = |vertex: u32| seen.get(vertex as usize).is_some_and(Option::is_some);
         let faces: Vec<bool> = mesh.triangles().iter().map(|t| t.iter().any(|&v| is_seen(v))).collect();
         (mesh, dropped.unseen) = cull::unseen(mesh, &faces)?;

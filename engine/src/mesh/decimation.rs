@@ -18,7 +18,7 @@ const TEXELS_PER_TRIANGLE: u64 = 64;
 /// What a picture in charts has room for, where no number of triangles is asked for.
 fn for_picture(options: &config::Mesh, mesh: &Mesh) -> Option<decimate::Target> {
     let is_in_charts = options.texture.kind == TextureKind::Charts && options.formats.iter().any(holds_picture);
-    let most = (u64::from(options.texture.size).pow(2) / TEXELS_PER_TRIANGLE).max(1);
+    let most = (u64::from(options.texels()).pow(2) / TEXELS_PER_TRIANGLE).max(1);
     (is_in_charts && mesh.triangles().len() as u64 > most).then_some(decimate::Target::Triangles(most))
 }
 

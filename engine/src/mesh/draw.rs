@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::MeshError;
-use super::job::depth_kind;
 use super::stage::{DepthStage, StagePlan, Subject};
 use crate::config::Profile;
 use crate::eval::{DepthPicture, normal_picture};
 use crate::export::{ExportError, write_json};
 use crate::gaussians::Gaussians;
-use crate::kernels::surface_depth::Depths;
+use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Gpu};
 use crate::plan::{Look, OpenDevice};
@@ -25,8 +24,8 @@ const DEPTH_ABOUT: &str = "16-bit values times `scale` are depths along the view
 /// Which pictures there are to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// Depths, `NAME.png`, and their scales, `depth.json`.
-    pub depth: bool,
+    /// Depths of this kind, `NAME.png`, and their scales, `depth.json`.
+    pub depth: Option<DepthKind>,
     /// Normals, `NAME_normal.png`.
     pub normals: bool,
 }
@@ -101,7 +100,7 @@ pub(crate) fn draw(
             .map(|(_, camera)| [camera.width_px, camera.height_px])
             .collect(),
         depths: Depths {
-            kind: depth_kind(profile.mesh.depth),
+            kind: layers.depth.unwrap_or_default(),
             far: profile.mesh.far.unwrap_or(f32::INFINITY),
             least_cosine: -1.0,
         },
@@ -122,7 +121,7 @@ pub(crate) fn draw(
         let size_px = [camera.width_px, camera.height_px];
         stage.draw(camera, None, None)?;
         let map = stage.read_map(camera)?;
-        if layers.depth {
+        if layers.depth.is_some() {
             let depths: Vec<f32> = map.iter().map(|[z, ..]| *z).collect();
             let picture = DepthPicture::new(size_px, &depths)?;
             let path = out.join(format!("{name}.png"));
@@ -138,7 +137,7 @@ pub(crate) fn draw(
         }
         told(done + 1);
     }
-    if layers.depth {
+    if layers.depth.is_some() {
         paths.push(scales.write(out)?);
     }
     Ok(paths)

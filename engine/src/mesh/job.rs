@@ -4,7 +4,7 @@ use super::files::holds_picture;
 use super::stage::{COLOR_BRICKS, MOST_BRICKS, StagePlan, StageSizes, Subject};
 use super::texture::{BakeSettings, Layout, least_bytes};
 use super::{MeshError, Space};
-use crate::config::{self, MeshDepth, MeshMethod, MeshSpace, Profile};
+use crate::config::{self, MeshMethod, MeshSpace, Profile};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::Voxels;
 use crate::kernels::level::Level;
@@ -16,6 +16,8 @@ use crate::plan::{Faults, Look};
 use crate::plugins::corners;
 use crate::scene::{Camera, SceneIndex};
 
+/// Voxels before and behind a surface that are stored.
+const TRUNCATION: f32 = 4.0;
 /// Largest angle between ray and surface normal at which a depth counts: cosine of 80 degrees (PGSR).
 const LEAST_COSINE: f32 = 0.173_648_18;
 
@@ -60,15 +62,6 @@ impl MeshPlan {
             sizes: self.stage.sizes(),
             budget: self.budget,
         }
-    }
-}
-
-/// What the depth of a pixel is, by the setting.
-pub(crate) const fn depth_kind(depth: MeshDepth) -> DepthKind {
-    match depth {
-        MeshDepth::Plane => DepthKind::Plane,
-        MeshDepth::Median => DepthKind::Median,
-        MeshDepth::Expected => DepthKind::Expected,
     }
 }
 
@@ -137,9 +130,9 @@ impl<'a> MeshJob<'a> {
             None => options,
         };
         let space = Space::choose(of_space, self.model, &cameras, (self.scene.extent, self.scene.origin))?;
-        let voxels = space.voxels(options.truncation);
+        let voxels = space.voxels(TRUNCATION);
         let depths = Depths {
-            kind: depth_kind(options.depth),
+            kind: DepthKind::Plane,
             far: options.far.unwrap_or(f32::INFINITY),
             least_cosine: LEAST_COSINE,
         };
@@ -152,11 +145,11 @@ impl<'a> MeshJob<'a> {
                 .collect(),
             depths,
             masked: self.scene.masked,
-            level: self.level(),
+            level: self.level(faults),
         };
         let bricks = match options.method {
             MeshMethod::Fusion => MOST_BRICKS,
-            MeshMethod::Poisson | MeshMethod::Bound => COLOR_BRICKS,
+            _ => COLOR_BRICKS,
         };
         let stage = StagePlan::fit(&subject, Some((&voxels, bricks)), variants, budget, limits, faults)?;
         Ok(MeshPlan {
@@ -173,18 +166,19 @@ impl<'a> MeshJob<'a> {
         let (center, reach) = (self.scene.center(), self.scene.extent);
         let own = || [center.map(|x| x - reach), center.map(|x| x + reach)];
         let given = |bounds: [f64; 6]| corners(bounds, self.scene.origin);
-        (options.split && options.method == MeshMethod::Poisson).then(|| options.bounds.map_or_else(own, given))
+        (options.method == MeshMethod::Sugar).then(|| options.bounds.map_or_else(own, given))
     }
 
     /// The level that points are taken on: twice as many pixels of each view look for it as there is to be points of one.
-    pub(super) fn level(&self) -> Option<(Level, Frame)> {
+    pub(super) fn level(&self, faults: &Faults) -> Option<(Level, Frame)> {
         let options = &self.profile.mesh;
-        let density = options.level.filter(|_| options.method == MeshMethod::Poisson)?;
+        let density = options.method.level()?;
         let pixels = |(_, camera): &(String, Camera)| camera.width_px * camera.height_px;
         let most = self.views.iter().map(pixels).max()?;
         let level = Level {
-            candidates: options
+            candidates: faults
                 .points
+                .unwrap_or(options.quality.points())
                 .div_ceil(count(self.views.len()))
                 .saturating_mul(2)
                 .min(most),
@@ -212,11 +206,7 @@ impl<'a> MeshJob<'a> {
     /// [`MeshError::Memory`] when it cannot fit.
     pub(crate) fn check_picture(&self, triangles: u32, budget: Budget, limits: PlanLimits) -> Result<(), MeshError> {
         let options = &self.profile.mesh;
-        let Some(layout) = options
-            .texture
-            .layout()
-            .filter(|_| options.formats.iter().any(holds_picture))
-        else {
+        let Some(layout) = options.layout().filter(|_| options.formats.iter().any(holds_picture)) else {
             return Ok(());
         };
         let settings = self.bake_settings(layout, budget);

@@ -24,7 +24,7 @@ use crate::config::{MeshFormat, MeshMethod};
 use crate::export::{AtomicFile, digest_of, file_digest, write_json};
 use crate::kernels::fusion::Voxels;
 use crate::memory::Budget;
-use crate::plan::OpenDevice;
+use crate::plan::{Faults, OpenDevice};
 use crate::scene::{Camera, Photo};
 use crate::vk::CompiledProgram;
 
@@ -80,7 +80,6 @@ impl<'a> MeshJob<'a> {
         let n = self.views.len();
         let raw = match options.method {
             MeshMethod::Fusion => self.fused((&mut stage, masks), &space, &voxels, memory.bricks, &mut log)?,
-            MeshMethod::Poisson => self.reconstructed((&mut stage, masks), &space, &mut log)?,
             MeshMethod::Bound => Raw {
                 mesh: read_bound(source)?,
                 bricks: 0,
@@ -88,6 +87,7 @@ impl<'a> MeshJob<'a> {
                 poisson: None,
                 points: None,
             },
+            _ => self.reconstructed((&mut stage, masks), &space, &open.faults, &mut log)?,
         };
         let mesh = raw.mesh;
         if mesh.triangles().is_empty() {
@@ -137,7 +137,7 @@ impl<'a> MeshJob<'a> {
             return Err(self.no_surface(&space));
         }
         let mesh = mesh.with_own_normals();
-        let textured = match options.texture.layout() {
+        let textured = match options.layout() {
             Some(layout) if options.formats.iter().any(holds_picture) => {
                 let textured = self.textured(open, budget, mesh.clone(), layout, &mut log)?;
                 log.end(MeshStage::Texture, Some(&mesh))?;
@@ -250,9 +250,11 @@ impl<'a> MeshJob<'a> {
         &self,
         (stage, masks): (&mut DepthStage<'a>, Option<&Photos>),
         space: &Space,
+        faults: &Faults,
         log: &mut Log<'_>,
     ) -> Result<Raw, MeshError> {
         let options = &self.profile.mesh;
+        let most = faults.points.unwrap_or(options.quality.points());
         let cameras: Vec<&Camera> = self.views.iter().map(|(_, camera)| camera).collect();
         let place = (space, self.scene.extent);
         let points = poisson::points(
@@ -260,7 +262,7 @@ impl<'a> MeshJob<'a> {
             &cameras,
             masks,
             place,
-            (options.points, options.level),
+            (most, options.method.level()),
             &mut |view| log.tell(MeshStage::Points, count(view), count(cameras.len())),
         )?;
         if points.is_empty() {
@@ -268,8 +270,15 @@ impl<'a> MeshJob<'a> {
         }
         log.points = points.len() as u64;
         log.end(MeshStage::Points, None)?;
-        let tree = options.project.then(|| points.tree()).transpose()?;
-        let (mesh, row) = poisson::surface(options, points, self.split(), &mut log.part(MeshStage::Reconstruct))?;
+        let tree = (options.method == MeshMethod::Sugar)
+            .then(|| points.tree())
+            .transpose()?;
+        let (mesh, row) = poisson::surface(
+            (options, faults.poisson_depth),
+            points,
+            self.split(),
+            &mut log.part(MeshStage::Reconstruct),
+        )?;
         log.end(MeshStage::Reconstruct, Some(&mesh))?;
         Ok(Raw {
             mesh,

@@ -14,8 +14,6 @@ use crate::config;
 use crate::plan::available_bytes;
 use crate::scene::Camera;
 
-/// Largest depth of the finest lattice where it is not set.
-const CHOSEN_DEPTH: u32 = 10;
 /// Scene extents around the middle of contracted space beyond which points are left out (SuGaR).
 const REACH: f32 = 4.0;
 /// Bytes of a point with its normal, and its place in a tree of points.
@@ -203,17 +201,15 @@ pub(super) fn projected(
 /// # Errors
 /// [`MeshError::Poisson`] when memory is short or the points have no inside; [`MeshError::Stopped`].
 pub(super) fn surface(
-    options: &config::Mesh,
+    (options, exactly): (&config::Mesh, Option<u32>),
     points: Points,
     split: Option<[[f32; 3]; 2]>,
     progress: &mut dyn FnMut(f32) -> ControlFlow<()>,
 ) -> Result<(Mesh, PoissonRow), MeshError> {
     let Points { positions, mut normals } = points;
     let settings = Options {
-        depth: options
-            .poisson_depth
-            .map_or(Depth::AtMost(CHOSEN_DEPTH), Depth::Exactly),
-        density_quantile: options.density_quantile,
+        depth: exactly.map_or(Depth::AtMost(options.quality.poisson_depth()), Depth::Exactly),
+        density_quantile: options.method.density_quantile(),
         memory_bytes: available_bytes().unwrap_or(u64::MAX),
         ..Options::default()
     };

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::raster::Coat;
 use super::{MeshFile, TruthReport};
-use crate::config::LpipsRange;
+use crate::eval::LpipsRange;
 use crate::eval::{EvalFile, SetReport};
 
 /// Figures of a mesh: its surface, its pictures, and its distance from a truth.

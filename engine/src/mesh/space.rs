@@ -92,7 +92,7 @@ impl Space {
         let footprint = footprint(model, cameras);
         let voxel = |side: f64, most: f64| match options.voxel {
             Some(voxel) => f64::from(voxel),
-            None => footprint.unwrap_or(0.0).max(side / most),
+            None => options.quality.voxel_scale() * footprint.unwrap_or(0.0).max(side / most),
         };
         let space = if bounded {
             let [lower, upper] = match options.bounds {

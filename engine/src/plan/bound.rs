@@ -65,7 +65,7 @@ pub(super) fn read(
         )
     });
     let bound = BoundMesh::new(&mesh);
-    let binding = Binding::new(&bound, profile.bound.per_triangle, profile.bound.normal_consistency);
+    let binding = Binding::new(&bound, profile.bound().per_triangle, profile.bound().normal_consistency);
     let gaussians = gaussians(&mesh, &bound, options, profile, extent);
     Ok(Bound {
         gaussians,
@@ -133,7 +133,7 @@ fn file(path: &Path, origin: [f64; 3]) -> Result<Mesh, BoundError> {
 
 /// Gaussians on the triangles of a mesh, in the order of these.
 fn gaussians(mesh: &Mesh, bound: &BoundMesh, options: &MeshOptions, profile: &Profile, extent: f32) -> Gaussians {
-    let (per_triangle, degree) = (profile.bound.per_triangle, profile.model.sh_degree);
+    let (per_triangle, degree) = (profile.bound().per_triangle, profile.model.sh_degree);
     let colors = mesh.colors();
     let thickness = THICKNESS * extent;
     let logit = (options.opacity / (1.0 - options.opacity)).ln();

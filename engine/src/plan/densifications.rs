@@ -1,10 +1,10 @@
 //! Programs after which there are other Gaussians than before: the strategy's densifications, and culls.
 
-use super::jobs::{CullTime, Job};
+use super::jobs::Job;
 use super::look::Look;
 use super::measures::Measures;
 use super::order::Reorder;
-use crate::config::Profile;
+use crate::config::{Cull, Profile};
 use crate::kernels::camera_cull::Limits;
 use crate::kernels::densify::{Event, GrowthCurve, Options};
 use crate::kernels::error_guided::{Births, Exponents};
@@ -69,39 +69,21 @@ pub(super) fn densifications(
     kinds.into_iter().filter_map(job).collect()
 }
 
-/// Culls while there are densifications, after them, and at the end of the run, when nothing may stay that no picture shows.
-pub(super) fn culls(
+/// Removes what the training cameras say is not there. Places stay as they are until the next densification: those that moved are few.
+pub(super) fn cull(
     tensors: &StepTensors,
     workspace: &DensifyTensors,
     cameras: &FilterIo,
-    profile: &Profile,
+    (cull, profile): (Cull, &Profile),
     measures: &Measures,
-) -> [(Job, Program); 3] {
-    let cull = &profile.cull;
-    let early = Limits {
-        clearance: measures.near_distance.map_or(0.0, |near| cull.clearance * near),
-        witnesses: cull.witnesses,
+) -> (Job, Program) {
+    let limits = Limits {
+        clearance: measures.near_distance.map_or(0.0, |near| cull.clearance() * near),
+        witnesses: 1,
         opacity: 0.0,
         kernel_size: Look::of(profile, 0).kernel_size,
     };
-    let late = Limits {
-        opacity: cull.opacity,
-        ..early
-    };
-    let last = Limits {
-        witnesses: cull.witnesses.max(1),
-        ..late
-    };
-    let times = [
-        (CullTime::Densifying, early),
-        (CullTime::Settled, late),
-        (CullTime::End, last),
-    ];
-    times.map(|(time, limits)| {
-        // Places stay as they are until the next densification: those that moved are few.
-        let program = step::camera_cull(tensors, workspace, cameras, &limits);
-        (Job::Cull(time), program)
-    })
+    (Job::Cull, step::camera_cull(tensors, workspace, cameras, &limits))
 }
 
 /// Who gives birth when, under the strategy `error_guided`.

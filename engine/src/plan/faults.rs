@@ -25,6 +25,10 @@ pub struct Faults {
     pub host_mib: Option<u32>,
     /// Bricks of voxels on the device at once, when a mesh is made.
     pub bricks: Option<u32>,
+    /// Points of all views that a mesh is reconstructed from at most.
+    pub points: Option<u32>,
+    /// A reconstruction's finest lattice has 2 to the power of this cells along a side, whatever points and memory allow.
+    pub poisson_depth: Option<u32>,
     /// How gradients are summed.
     pub reduction: Option<Reduction>,
     /// Sort without subgroup operations.
@@ -98,7 +102,7 @@ const COUNT: &str = "1 to 4294967295";
 const NUMBER: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
-const ROWS: [Row; 19] = [
+const ROWS: [Row; 21] = [
     row("i_cap", COUNT, |f, v| put(&mut f.i_cap, count(v))),
     row("first_i_cap", COUNT, |f, v| put(&mut f.first_i_cap, count(v))),
     row("v_cap", COUNT, |f, v| put(&mut f.v_cap, count(v))),
@@ -110,6 +114,10 @@ const ROWS: [Row; 19] = [
     row("resident", COUNT, |f, v| put(&mut f.resident, count(v))),
     row("host_mib", NUMBER, |f, v| put(&mut f.host_mib, v.parse().ok())),
     row("bricks", COUNT, |f, v| put(&mut f.bricks, count(v))),
+    row("points", COUNT, |f, v| put(&mut f.points, count(v))),
+    row("poisson_depth", "5 to 11", |f, v| {
+        put(&mut f.poisson_depth, count(v).filter(|depth| (5..=11).contains(depth)))
+    }),
     row("reduction", "segmented, atomic or compare_exchange", |f, v| {
         let reductions = [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange];
         put(&mut f.reduction, reductions.into_iter().find(|r| r.name() == v))
@@ -239,6 +247,8 @@ mod tests {
             "resident=300",
             "host_mib=0",
             "bricks=7",
+            "points=20000",
+            "poisson_depth=6",
             "reduction=compare_exchange",
             "no_subgroups=true",
             "portable=true",
@@ -262,6 +272,8 @@ mod tests {
             resident: Some(300),
             host_mib: Some(0),
             bricks: Some(7),
+            points: Some(20_000),
+            poisson_depth: Some(6),
             reduction: Some(Reduction::CompareExchange),
             no_subgroups: true,
             portable: true,

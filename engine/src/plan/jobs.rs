@@ -7,17 +7,6 @@ use crate::program::Program;
 use crate::step::{BAND_SLOTS, Part, Parts, Terms, Turns};
 use crate::vk::{CompiledProgram, RecordOptions};
 
-/// When Gaussians are culled by all training cameras.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CullTime {
-    /// While there are densifications.
-    Densifying,
-    /// After the last of them.
-    Settled,
-    /// Before the last evaluation.
-    End,
-}
-
 /// One thing to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Job {
@@ -49,8 +38,8 @@ pub enum Job {
         /// Prunes what is large in the world too.
         large: bool,
     },
-    /// Culling; only where the profile asks for it.
-    Cull(CullTime),
+    /// Culling by all training cameras; only where the profile asks for it.
+    Cull,
     /// Forgets all moments; only where Adam starts anew.
     Restart,
     /// Removes what is faint before the terms of the density begin; only where they do so.

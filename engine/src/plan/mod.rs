@@ -49,7 +49,7 @@ pub use error::{BoundError, LossError, PlanError, TrianglesError};
 pub use faults::{BudgetFault, FaultError, Faults};
 pub use first::{FirstModel, plan_first};
 pub use host_memory::{available_bytes, resident_bytes};
-pub use jobs::{CullTime, Job, Jobs, NoJob};
+pub use jobs::{Job, Jobs, NoJob};
 pub use kernel_timing::KernelTiming;
 pub use measures::Measures;
 pub use model::{gib_to_bytes, pinhole_options, scene_options, training_options};

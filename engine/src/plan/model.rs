@@ -1,7 +1,7 @@
 //! How a profile asks for its scene to be read.
 
 use super::{PlanError, lenses};
-use crate::config::{self, Profile};
+use crate::config::{self, NormalMaps, Profile};
 use crate::plugins::Loss;
 use crate::scene::{
     Alpha, AlphaChoice, Axes, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort,
@@ -38,7 +38,7 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
             folder => MaskChoice::Folder(folder.into()),
         },
         follow_links: profile.dataset.follow_links,
-        respect_principal_point: profile.dataset.respect_principal_point,
+        respect_principal_point: true,
         depths: None,
         normals: None,
         seen_points: 0,
@@ -68,7 +68,7 @@ pub fn training_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
     let depths = depths.filter(|_| looks(|loss| matches!(loss, Loss::Depth(_))));
     let normals = profile.dataset.normals.as_ref();
     let normals = normals.filter(|_| looks(|loss| matches!(loss, Loss::NormalMap(_))));
-    let axes = match profile.dataset.normals_axes {
+    let axes = |maps: &NormalMaps| match maps.axes {
         config::NormalsAxes::Opengl => Axes::Opengl,
         config::NormalsAxes::Opencv => Axes::Opencv,
         config::NormalsAxes::Lub => Axes::Lub,
@@ -76,7 +76,7 @@ pub fn training_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
     };
     Ok(SceneOptions {
         depths: depths.map(Into::into),
-        normals: normals.map(|folder| (folder.into(), axes)),
+        normals: normals.map(|maps| ((&maps.path).into(), axes(maps))),
         // maps are held against the points that their photos are known to show
         seen_points: if depths.is_some() || normals.is_some() {
             MOST_FIT_POINTS

@@ -23,9 +23,9 @@ pub struct OpenDevice {
 /// How the tensors of a run lie in memory: packed, unless `profile` looks for passes that leave theirs.
 #[must_use]
 pub fn layout_of(profile: &Profile) -> Layout {
-    if profile.diagnose.guard_bands {
+    if profile.diagnose().guard_bands {
         Layout::Guarded
-    } else if profile.diagnose.validation == config::Validation::Gpu {
+    } else if profile.diagnose().validation == config::Validation::Gpu {
         Layout::Apart
     } else {
         Layout::Packed
@@ -46,7 +46,7 @@ pub fn list_devices() -> Result<Vec<Caps>, VkError> {
 /// # Errors
 /// [`PlanError::NoDevice`] when there is none.
 pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, PlanError> {
-    let instance = Arc::new(Instance::new(match profile.diagnose.validation {
+    let instance = Arc::new(Instance::new(match profile.diagnose().validation {
         config::Validation::Off => Validation::Off,
         config::Validation::Core => Validation::Core,
         config::Validation::Sync => Validation::Synchronization,
@@ -69,12 +69,8 @@ impl OpenDevice {
     #[must_use]
     pub fn on(device: Arc<Device>, tier: Tier, profile: &Profile, faults: Faults) -> Self {
         let cpu = device.caps().kind == DeviceKind::Cpu;
-        device.mark_passes(match profile.diagnose.markers {
-            config::Markers::Auto => cpu,
-            config::Markers::On => true,
-            config::Markers::Off => false,
-        });
-        device.limit_submissions(profile.device.submit_ms);
+        device.mark_passes(cpu || profile.care.marks_passes);
+        device.limit_submissions(profile.care.submit_ms);
         device.restart_peak();
         if let Some(number) = faults.fail_allocation {
             device.fail_attempt(device.attempts() + number);

@@ -395,7 +395,7 @@ mod tests {
             "triangles have one"
         );
         let mut with = |most| {
-            profile.mesh_splatting.max_points = most;
+            profile.mesh_splatting.get_or_insert_default().max_points = most;
             let planned = plan_first(&profile, &scene, budget, LIMITS, &VARIANTS, &Faults::default());
             planned.map(|(_, _, report)| report.capacities.triangles.unwrap().vertices)
         };

@@ -37,10 +37,8 @@ pub struct Events {
     pub prune_large: bool,
     /// Opacities are reset.
     pub reset: bool,
-    /// Gaussians go by what the training cameras say of them, before what is densified,
+    /// Gaussians go by what the training cameras say of them, before what is densified.
     pub cull: bool,
-    /// and by their opacity too.
-    pub cull_faint: bool,
     /// What is faint goes, before the first iteration with terms of the density.
     pub prune: bool,
     /// Neighbours are found anew, after all that changes who is where.
@@ -147,8 +145,9 @@ pub fn rate_unit(profile: &Profile, extent: f32, bound: Option<&Binding>) -> f64
     let Some(binding) = bound else {
         return extent.into();
     };
-    let radius = f64::from(profile.bound.radius.unwrap_or(extent));
-    let vertices = profile.bound.vertices.unwrap_or(binding.vertices).max(1);
+    let units = profile.bound().units;
+    let radius = f64::from(units.radius.unwrap_or(extent));
+    let vertices = units.vertices.unwrap_or(binding.vertices).max(1);
     10.0 * radius / f64::from(vertices).sqrt()
 }
 
@@ -182,20 +181,13 @@ pub fn is_densify(profile: &Profile, iteration: u32) -> bool {
     window.is_some_and(|window| window.has(iteration, profile.schedule.iterations))
 }
 
-/// True when the last densification is over.
-fn is_densified(profile: &Profile, iteration: u32) -> bool {
-    let window = profile.strategy.window();
-    let last = window.and_then(|window| window.last(profile.schedule.iterations));
-    last.is_none_or(|last| iteration > last)
-}
-
 /// True when Gaussians are culled after an iteration: at multiples of `cull.every`. At the last iteration they are before its
 /// evaluation, which is not the schedule's business.
 #[must_use]
 pub fn is_cull(profile: &Profile, iteration: u32) -> bool {
-    let every = profile.cull.every;
+    let every = profile.cull.map_or(0, |cull| cull.every);
     let due = every > 0 && iteration > 0 && iteration.is_multiple_of(every);
-    profile.cull.is_on() && due && iteration < profile.schedule.iterations
+    due && iteration < profile.schedule.iterations
 }
 
 /// True when opacities are reset: multiples of `every` below `until` and before the last iteration, and on a white background once more when
@@ -265,7 +257,6 @@ pub fn events_at(profile: &Profile, iteration: u32) -> Events {
                 .is_some_and(|every| iteration > every),
         reset: is_reset(profile, iteration),
         cull: is_cull(profile, iteration),
-        cull_faint: is_cull(profile, iteration) && is_densified(profile, iteration),
         prune: is_prune(profile, iteration),
         neighbors: is_rebuild(profile, iteration),
         filter: is_filter(profile, iteration),
@@ -336,12 +327,10 @@ mod tests {
     #[test]
     fn culls_go_on_after_densification_and_end_before_the_last_iteration() {
         assert!(iterations(&recipe("default", &[]), is_cull).is_empty());
-        let profile = recipe("default", &[("cull.witnesses", "1"), ("cull.every", "1000")]);
+        let profile = recipe("default", &[("cull.every", "1000")]);
         let culls = iterations(&profile, is_cull);
         assert_eq!((culls.len(), culls[0], culls[28]), (29, 1000, 29_000));
-        let faint = iterations(&profile, |p, i| events_at(p, i).cull_faint);
-        assert_eq!((faint.len(), faint[0]), (15, 15_000));
-        let last = recipe("default", &[("cull.witnesses", "1"), ("cull.every", "0")]);
+        let last = recipe("default", &[("cull", "floaters")]);
         assert!(iterations(&last, is_cull).is_empty());
     }
 
@@ -394,7 +383,7 @@ mod tests {
             [rate_unit(&profile, 3.0, Some(&binding)), rate_unit(&profile, 3.0, None)]
         };
         assert_eq!(bound(&[]), [1.5, 3.0]);
-        assert_eq!(bound(&[("bound.radius", "8"), ("bound.vertices", "1600")]), [2.0, 3.0]);
+        assert_eq!(bound(&[("bound.units", "{ radius: 8, vertices: 1600 }")]), [2.0, 3.0]);
         // The decay goes on over 30 000 steps, however few there are.
         let short = recipe("bound", &[("schedule.iterations", "2000")]);
         assert!((means_lr(&short, 15_000, 1.0) / 1.6e-5 - 1.0).abs() < 1e-7);

@@ -1,7 +1,7 @@
 //! Every tensor and every program of a run, for given capacities.
 
 use super::PlanError;
-use super::densifications::{culls, densifications};
+use super::densifications::{cull, densifications};
 use super::jobs::{Job, Jobs};
 use super::measures::Measures;
 use super::open::layout_of;
@@ -122,7 +122,7 @@ impl TrainPlan {
         }
         let density = profile.density();
         let prune = density.map_or(0.0, |density| density.prune);
-        let workspace = (reorder.is_some() || profile.cull.is_on() || prune > 0.0)
+        let workspace = (reorder.is_some() || profile.cull.is_some() || prune > 0.0)
             .then(|| DensifyTensors::new(&mut table, &tensors.capacities, STAGING_BYTES));
         if let Some((reorder, workspace)) = reorder.as_ref().zip(workspace.as_ref()) {
             jobs.extend(densifications(reorder, workspace, &tensors, profile, measures.extent));
@@ -133,8 +133,8 @@ impl TrainPlan {
         let neighbors = step::find_neighbors(&tensors, &measures.frame);
         jobs.extend(neighbors.map(|program| (Job::FindNeighbors, program)));
         jobs.extend(step::know_neighbors(&tensors).map(|program| (Job::KnowNeighbors, program)));
-        if let Some(workspace) = workspace.filter(|_| profile.cull.is_on()) {
-            jobs.extend(culls(&tensors, &workspace, &io, profile, &measures));
+        if let (Some(workspace), Some(who)) = (workspace, profile.cull) {
+            jobs.extend([cull(&tensors, &workspace, &io, (who, profile), &measures)]);
         }
         let bands = BandTensors::new(&mut table, capacities, variants);
         let too_many = capacities.may_see_too_many();

@@ -1,7 +1,7 @@
 //! Families of plugins, and the macro that turns a list of kinds into a family.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 
 use super::Checker;
 
@@ -45,18 +45,45 @@ impl<'a, T> Tagged<'a, T> {
     }
 }
 
-/// Schema of a family: one of its kinds, each with exactly its own keys. `kind` may be left out where a lower layer has it.
+/// A plugin as an item of a list.
+pub trait Item: Serialize {
+    /// The name that selects it.
+    fn kind(&self) -> &'static str;
+
+    /// True when no option differs from its default.
+    fn is_plain(&self) -> bool;
+}
+
+/// Writes a list of plugins, of those without an option of their own the names alone.
+///
+/// # Errors
+/// Those of the writer.
+pub fn names<T: Item, S: Serializer>(list: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Short<'a, T> {
+        Name(&'static str),
+        Block(&'a T),
+    }
+    serializer.collect_seq(list.iter().map(|item| match item.is_plain() {
+        true => Short::Name(item.kind()),
+        false => Short::Block(item),
+    }))
+}
+
+/// Schema of a family: the name of one of its kinds, or a block with exactly its own keys. `kind` may be left out where a lower layer has it.
 pub(super) fn any_of(entries: &[Entry], generator: &mut SchemaGenerator) -> Schema {
-    let variants: Vec<serde_json::Value> = entries
-        .iter()
-        .map(|entry| {
-            let mut schema = (entry.schema)(generator).to_value();
-            schema["description"] = entry.summary.into();
-            schema["properties"]["kind"] = serde_json::json!({ "const": entry.kind });
-            schema
-        })
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry.kind).collect();
+    let blocks = entries.iter().map(|entry| {
+        let mut schema = (entry.schema)(generator).to_value();
+        schema["description"] = entry.summary.into();
+        schema["properties"]["kind"] = serde_json::json!({ "const": entry.kind });
+        schema
+    });
+    let variants: Vec<serde_json::Value> = std::iter::once(serde_json::json!({ "enum": kinds }))
+        .chain(blocks)
         .collect();
-    if variants.is_empty() {
+    if entries.is_empty() {
         return schemars::json_schema!(false);
     }
     schemars::json_schema!({ "anyOf": variants })
@@ -92,6 +119,14 @@ macro_rules! family {
                 }
             }
 
+            /// True when no option differs from its default.
+            #[must_use]
+            pub fn is_plain(&self) -> bool {
+                match *self {
+                    $(Self::$variant(ref options) => *options == <$options>::default(),)*
+                }
+            }
+
             /// Reports option values out of range.
             pub fn check(&self, checker: &mut $crate::plugins::Checker) {
                 // A family without plugins has no arm that uses it.
@@ -99,6 +134,16 @@ macro_rules! family {
                 match *self {
                     $(Self::$variant(ref options) => $crate::plugins::Options::check(options, checker),)*
                 }
+            }
+        }
+
+        impl $crate::plugins::Item for $name {
+            fn kind(&self) -> &'static str {
+                self.kind()
+            }
+
+            fn is_plain(&self) -> bool {
+                self.is_plain()
             }
         }
 

@@ -20,7 +20,7 @@ mod strategy;
 pub use check::{Checker, Problem};
 pub use error_guided::{ErrorGuidedDensify, ErrorGuidedOptions, ErrorGuidedPrune, ErrorGuidedScore};
 pub use exporters::{DeliveryOptions, Exporter, PlyOptions, PlyRawOptions, SpzOptions, Subset, corners, is_box};
-pub use family::{Entry, Family, Options};
+pub use family::{Entry, Family, Item, Options, names};
 pub use init::{
     Init, MeshOptions, ModelOptions, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions,
 };

@@ -17,7 +17,8 @@ pub use names::{Primitive, Stage};
 
 use super::evaluated_view::EvaluatedView;
 use super::findings::{MemoryPlace, PressureChange, SpillEvidence};
-use crate::config::{LpipsRange, PlateauMetric};
+use crate::config::PlateauMetric;
+use crate::eval::LpipsRange;
 use crate::eval::{EvalFile, Means, PoseSource, Spread};
 use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;

@@ -23,7 +23,7 @@ pub fn refinement_outlook(
     faults: &Faults,
 ) -> Result<PlanReport, PlanError> {
     let refining = profile.refining(Path::new("mesh.ply"));
-    let bound = &refining.bound;
+    let bound = refining.bound();
     let binding = Binding::expected(triangles, bound.per_triangle, bound.normal_consistency);
     let demand = Demand::of_binding(binding);
     let (_, report) = plan(&refining, scene, &demand, budget, limits, variants, faults)?;

@@ -4,15 +4,15 @@
 //! anew, and the run goes on from there with submissions half as long and with passes marked. A second one ends the run
 //! with a report, because a device that is lost twice will be lost again.
 
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::DeviceLoss;
-use crate::config::{Markers, Profile};
+use crate::config::{Care, Profile};
 use crate::export::write_json;
 use crate::plan::{Faults, OpenDevice, PlanError, open_device};
 use crate::record::run_folder::REPORT_FILE;
@@ -20,6 +20,8 @@ use crate::record::sinks::Terminal;
 
 /// Attempts to open a device that was lost; drivers take a moment to come back.
 const ATTEMPTS: u32 = 5;
+/// Most bytes of a report.
+const MOST_REPORT_BYTES: u64 = 1 << 20;
 /// Between two of them.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -33,8 +35,8 @@ struct Report<'a> {
 }
 
 const ADVICE: [&str; 3] = [
-    "`--resume` goes on from the newest checkpoint",
-    "`--set device.submit_ms=N` with a smaller N makes submissions shorter, for systems that reset devices that do not answer",
+    "`--resume` goes on from the newest checkpoint, with submissions half as long",
+    "systems that reset devices that do not answer have a time limit to raise where that is not enough",
     "a device that is lost at different passes is often too hot, overclocked or short of power; always at the same pass \
      points to the driver: please report it with this file",
 ];
@@ -52,13 +54,31 @@ pub(super) fn write_report(root: &Path, open: &(String, String), losses: &[Devic
     write_json(&path, &report).ok().map(|()| path)
 }
 
-/// The settings of a run after `loss`.
+/// The last loss that the report in a run's folder lists, if there is one.
+pub(super) fn last_loss(root: &Path) -> Option<DeviceLoss> {
+    #[derive(Deserialize)]
+    struct Losses {
+        losses: Vec<DeviceLoss>,
+    }
+    let mut text = String::new();
+    let file = kiln_files::open_regular(&root.join(REPORT_FILE)).ok()?;
+    file.take(MOST_REPORT_BYTES).read_to_string(&mut text).ok()?;
+    serde_json::from_str::<Losses>(&text).ok()?.losses.pop()
+}
+
+/// The settings of a run after `loss`: submissions half as long, never longer than they are, and passes marked.
 pub(super) fn careful(mut profile: Profile, loss: &DeviceLoss) -> Profile {
-    profile.device.submit_ms = match loss.submit_ms {
+    let halved = match loss.submit_ms {
         0 => 50,
         ms => (ms / 2).max(1),
     };
-    profile.diagnose.markers = Markers::On;
+    profile.care = Care {
+        submit_ms: match profile.care.submit_ms {
+            0 => halved,
+            ms => ms.min(halved),
+        },
+        marks_passes: true,
+    };
     profile
 }
 

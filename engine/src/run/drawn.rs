@@ -9,7 +9,7 @@ use super::resolution_phases::Phase;
 use super::stored::{Cameras, of_scene, pictures, size_px, views_of};
 use super::{RunError, StoredError};
 use crate::config::Profile;
-use crate::eval::{DepthPicture, EvalFile, Picture};
+use crate::eval::{DepthPicture, EvalFile, LpipsRange, Picture};
 use crate::mesh::{DepthFile, MeshFile, MeshScores, Truth, TruthSettings};
 use crate::plan::{OpenDevice, pinhole_options};
 use crate::record::events::Progress;
@@ -97,7 +97,7 @@ impl<'a> Drawn<'a> {
             shown: 0,
             corrected: self.profile.corrects_colors(),
         };
-        let mut file = EvalFile::new(0, 0, 0.0, self.profile.eval.lpips_range);
+        let mut file = EvalFile::new(0, 0, 0.0, LpipsRange::ZeroOne);
         let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
             if let Told::Progress(now) = told {
                 progress(now);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
@@ -262,7 +262,7 @@ pub enum StoredError {
 }
 
 /// One loss.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceLoss {
     /// Iterations submitted.
     pub iteration: u32,

@@ -2,7 +2,8 @@
 //! give the same figures for the same model.
 
 use super::RunError;
-use crate::config::{Eval, LpipsChoice, LpipsRange};
+use crate::config::{Eval, LpipsChoice};
+use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
 use crate::eval::{EvalFile, ViewRow, corrected_psnr, fog_share, view_metrics};
 use crate::plan::{AHEAD, ViewSums};
@@ -269,7 +270,6 @@ mod tests {
     fn no_weights_are_read_unless_asked_for() {
         let eval = Eval {
             lpips: LpipsChoice::Off,
-            lpips_range: LpipsRange::ZeroOne,
             views_logged: 0,
         };
         assert!(matches!(lpips_weights(&eval), Ok((None, None))));

@@ -1,7 +1,7 @@
 //! What a mesh at the end of a run will take, before the run begins.
 
 use super::RunError;
-use crate::config::{MeshMethod, Profile};
+use crate::config::Profile;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::mesh::{MeshJob, MeshOutlook, most_points};
@@ -31,9 +31,9 @@ pub fn mesh_outlook(
     let job = MeshJob::new(profile, &first.gaussians, look, scene);
     let degree = profile.model.sh_degree;
     let plan = job.plan_for(gaussians, degree, variants, budget, limits, faults)?;
-    if profile.mesh.method == MeshMethod::Poisson {
+    if profile.mesh.method.is_poisson() {
         let cameras = scene.train.iter().map(|view| &view.camera);
-        most_points(cameras, profile.mesh.points, available_bytes())?;
+        most_points(cameras, profile.mesh.quality.points(), available_bytes())?;
     }
     Ok(plan.outlook())
 }

@@ -2,7 +2,8 @@
 
 use super::RunError;
 use super::evaluation::Measure;
-use crate::config::{LpipsRange, Profile};
+use crate::config::Profile;
+use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::loss::{self, METRIC_WORDS};

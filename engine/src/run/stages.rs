@@ -58,7 +58,7 @@ pub fn stages_outlook(
         outlook.refine = Some((report, triangles));
     }
     if profile.has_stage(SugarStage::Texture) {
-        let bound = triangles.saturating_mul(profile.bound.per_triangle);
+        let bound = triangles.saturating_mul(profile.bound().per_triangle);
         outlook.texture = Some(mesh_outlook(&refining, scene, (first, bound), variants, place, faults)?);
         let look = Look::of(&refining, refining.model.sh_degree);
         MeshJob::new(&refining, &first.gaussians, look, scene).check_picture(triangles, budget, limits)?;

@@ -15,7 +15,7 @@ use super::resolution_phases::Phase;
 use super::watch::device_budget;
 use super::{RunError, StoredError};
 use crate::config::{ModelKind, Profile};
-use crate::eval::{EvalFile, Picture, PoseSource};
+use crate::eval::{EvalFile, LpipsRange, Picture, PoseSource};
 use crate::export::{
     ModelFile, PlyComments, PlyParts, RenderMode, model_origin, read_camera_path, read_cameras, read_model_file,
 };
@@ -297,7 +297,7 @@ impl<'a> Stored<'a> {
         let t_s = run
             .and_then(|root| recorded_seconds(root, self.iteration))
             .unwrap_or(0.0);
-        let mut file = EvalFile::new(self.iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        let mut file = EvalFile::new(self.iteration, gaussians, t_s, LpipsRange::ZeroOne);
         file.mean_opacity = self.model.mean_opacity()?;
         let aligns = self.profile.train.refine_poses.is_none_or(|poses| poses.test_steps > 0);
         file.poses = refined.then_some(if aligns {
@@ -383,7 +383,7 @@ impl<'a> Stored<'a> {
     }
 
     /// Renders depth and normals of views into `out`, as `layers` ask: depths as 16-bit pictures with their scales in
-    /// `depth.json`, normals as colours; gives the paths of all. What a depth is, `mesh.depth` says. Fisheyes that training kept as
+    /// `depth.json`, normals as colours; gives the paths of all. Fisheyes that training kept as
     /// they are are drawn as the pinholes that `dataset.undistort: whole` makes of them.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ impl Trainable {
                     vertices: sizes.vertices,
                     triangles: capacities.n_limit,
                     memory_bytes: u64::MAX,
-                    orient: profile.mesh_splatting.orient,
+                    orient: true,
                 },
                 views: capacities.cameras,
                 vertices: 0,

@@ -192,7 +192,7 @@ impl Trainer {
             ..RecordOptions::default()
         };
         let jobs = plan.jobs.compile(&gpu, recorded_for, options, |_| true)?;
-        let has_times = profile.diagnose.timed_every > 0 && device.caps().timestamp_period_ns > 0.0;
+        let has_times = profile.diagnose().timed_every > 0 && device.caps().timestamp_period_ns > 0.0;
         let with_times = RecordOptions {
             timestamps: true,
             ..options

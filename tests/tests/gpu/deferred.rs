@@ -217,7 +217,7 @@ fn wandering(iteration: u32) -> Camera {
     camera
 }
 
-const CULL_OFF: (&str, &str) = ("cull", "{ every: 0, clearance: 0.0, witnesses: 0, opacity: 0.0 }");
+const CULL_OFF: (&str, &str) = ("cull", "null");
 
 fn run(device: &Arc<vk::Device>, settings: &[&[(&str, &str)]], model: &Gaussians, view: impl Fn(u32) -> Camera) -> Run {
     // One Gaussian is where no camera looks, and is to stay there.

@@ -65,9 +65,9 @@ fn models_that_show_nothing_are_refused() {
     refused("ball.ply", &["--set", "mesh.voxel=-1"], 3, &["mesh.voxel", "above 0"]);
     refused(
         "ball.ply",
-        &["--set", "mesh.level=1.5"],
+        &["--set", "mesh.quality=best"],
         3,
-        &["mesh.level", "0.01 to 0.99"],
+        &["mesh.quality", "draft, default, fine"],
     );
     refused("ball.ply", &["--set", "mesh.formats=[]"], 3, &["mesh.formats"]);
     let poisson = ["--method", "poisson", "--set"];
@@ -78,14 +78,7 @@ fn models_that_show_nothing_are_refused() {
         4,
         &["no view shows a surface", "mesh.box"],
     );
-    refused("ball.ply", &with("mesh.poisson_depth=12"), 3, &["mesh.poisson_depth"]);
-    refused(
-        "ball.ply",
-        &with("mesh.density_quantile=1"),
-        3,
-        &["mesh.density_quantile"],
-    );
-    refused("ball.ply", &with("mesh.points=3"), 3, &["mesh.points"]);
+    refused("ball.ply", &with("mesh.texture.size=3"), 3, &["mesh.texture.size"]);
     refused("ball.ply", &["--set", "strategy.kind=mcmc"], 2, &["strategy.kind"]);
     refused("ball.ply", &["--vram", "lots"], 2, &["6GiB"]);
     let (code, said) = mesh(&scratch.join("empty.ply"), &out, &[]);

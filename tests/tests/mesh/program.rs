@@ -147,16 +147,7 @@ fn points_become_a_closed_ball() {
     let ply = scratch.join("ball.ply");
     written(&ply, &ball());
     let out = scratch.join("out");
-    let closed = [
-        "--method",
-        "poisson",
-        "--set",
-        "mesh.density_quantile=0",
-        "--set",
-        "mesh.cull_unseen=false",
-        "--set",
-        "mesh.poisson_depth=6",
-    ];
+    let closed = ["--method", "closed", "--fault", "poisson_depth=6"];
     let (code, said) = mesh(&ply, &out, &closed);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("at Poisson depth 6"), "{said}");
@@ -202,18 +193,16 @@ fn points_become_a_closed_ball() {
         assert_eq!(code, Some(0), "{said}");
         assert!(fs::read(again.join("mesh.ply")).unwrap() == bytes, "{fault}");
     }
-    // Without a density, from the depth of pixels; with what is thin or unseen cut off it is open.
-    let depths = scratch.join("depths");
-    let (code, said) = mesh(&ply, &depths, &[&closed[..], &["--set", "mesh.level=null"]].concat());
-    assert_eq!(code, Some(0), "{said}");
-    let depths = read(depths.join("mesh.ply"));
-    assert!(topology::report(&depths).is_closed());
-    let (mean, ..) = seen_above(&depths);
-    assert!(mean < 0.01, "{mean}");
-    let cut = scratch.join("cut");
-    let (code, said) = mesh(&ply, &cut, &["--method", "poisson", "--set", "mesh.poisson_depth=6"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(topology::report(&read(cut.join("mesh.ply"))).open_edges > 0);
+    // With what is thin or unseen cut off it is open, through the density and, without one, through the depth of pixels.
+    for method in ["poisson", "poisson_depths"] {
+        let cut = scratch.join(method);
+        let (code, said) = mesh(&ply, &cut, &["--method", method, "--fault", "poisson_depth=6"]);
+        assert_eq!(code, Some(0), "{said}");
+        let cut = read(cut.join("mesh.ply"));
+        assert!(topology::report(&cut).open_edges > 0, "{method}");
+        let (mean, ..) = seen_above(&cut);
+        assert!(mean < 0.01, "{method} {mean}");
+    }
 }
 
 #[test]
@@ -317,11 +306,6 @@ fn settings_are_heeded() {
     assert_eq!(report["space"]["kind"], "contracted");
     let off = distances(&contracted);
     assert!(off.iter().sum::<f32>() / off.len() as f32 <= 0.35 * 0.03);
-    for depth in ["median", "expected"] {
-        let (found, _) = with(&["--set", &format!("mesh.depth={depth}"), "--set", "mesh.voxel=0.03"]);
-        let off = distances(&found);
-        assert!(off.iter().sum::<f32>() / (off.len() as f32) < 0.03, "{depth}");
-    }
     let (few, report) = with(&["--set", "mesh.voxel=0.03", "--set", "mesh.decimate={ triangles: 300 }"]);
     assert!(few.triangles().len() <= 300 && report["decimation_error"].as_f64().unwrap() > 0.0);
     let boxed = "mesh.box=[-1, -1, 0.3, 1, 1, 1]";
@@ -378,7 +362,7 @@ fn masked_pixels_are_no_surface() {
         found.positions().iter().filter(|p| off(p) < 0.1).count()
     };
     let with_masks = format!("dataset.masks={}", masks.display());
-    let poisson = ["--method", "poisson", "--set", "mesh.poisson_depth=5"];
+    let poisson = ["--method", "poisson", "--fault", "poisson_depth=5"];
     for method in [&["--set", "mesh.voxel=0.03"][..], &poisson] {
         let made = |name: &str, more: &[&str]| {
             let out = scratch.join(name);
@@ -420,7 +404,7 @@ fn depth_and_normals_are_drawn() {
             .arg(&out)
             .arg("--path")
             .arg(&path);
-        let (code, said) = outcome(command.args(["--depth", "--normals", "--allow-cpu", "-q"]).args(more));
+        let (code, said) = outcome(command.args(["--normals", "--allow-cpu", "-q"]).args(more));
         assert_eq!(code, Some(0), "{said}");
         let scale = json(&out.join("depth.json"))["views"][0]["scale"].as_f64().unwrap();
         let depth = image::open(out.join("frame_00000.png")).unwrap().to_luma16();
@@ -431,21 +415,14 @@ fn depth_and_normals_are_drawn() {
         )
     };
     for kind in ["plane", "median", "expected"] {
-        let (depth, normal) = draw(&["--set", &format!("mesh.depth={kind}")]);
+        let (depth, normal) = draw(&[&format!("--depth={kind}")]);
         let wanted = 2.3 - f64::from(RADIUS);
         assert!((depth - wanted).abs() < 0.02, "{kind}: {depth}");
         assert!(normal[2] > 230 && normal[0].abs_diff(128) < 40, "{kind}: {normal:?}");
     }
     // In bands, the same bytes.
     let whole = fs::read(out.join("frame_00000.png")).unwrap();
-    draw(&[
-        "--set",
-        "mesh.depth=expected",
-        "--fault",
-        "bands=5",
-        "--fault",
-        "v_cap=1200",
-    ]);
+    draw(&["--depth=expected", "--fault", "bands=5", "--fault", "v_cap=1200"]);
     assert!(fs::read(out.join("frame_00000.png")).unwrap() == whole);
 }
 
@@ -456,7 +433,7 @@ fn an_interrupt_leaves_no_file() {
     // Voxels, and cells, fine enough for minutes.
     let fine = interrupted(&["--set", "mesh.voxel=0.003"], "touch");
     assert!(fine["bricks"].as_u64().unwrap() > 1000, "{fine}");
-    let deep = ["--method", "poisson", "--set", "mesh.poisson_depth=10", "-r", "2"];
+    let deep = ["--method", "poisson", "--fault", "poisson_depth=10", "-r", "2"];
     interrupted(&deep, "points");
 }
 

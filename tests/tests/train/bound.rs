@@ -403,7 +403,7 @@ fn plans_are_exact_and_refuse_with_what_fits() {
 
     // What is said to fit does, and half as much again does not.
     let mut small = default.clone();
-    small.bound.per_triangle = 3;
+    small.bound.as_mut().unwrap().per_triangle = 3;
     let refused = outlook(&small, 2_000_000, 1).err().unwrap();
     let PlanError::Bound(BoundError::DoesNotFit { fitting, .. }) = refused else {
         panic!("{refused}");
@@ -442,11 +442,18 @@ fn the_recipe_is_what_a_larger_run_refines_with() {
     // As a stage of SuGaR, the rate of the vertices goes by what was asked for.
     let stage = |recipe, settings: &[(&str, &str)]| resolved(settings, recipe).refine_stage(Path::new("a.ply"));
     let high = stage("sugar", &[("mesh.box", "[0, 0, 0, 2, 4, 4]")]);
-    assert_eq!((high.bound.vertices, high.bound.radius), (Some(1_000_000), Some(3.0)));
+    assert_eq!(
+        (high.bound().units.vertices, high.bound().units.radius),
+        (Some(1_000_000), Some(3.0))
+    );
     assert!(high.is_bound() && high.sugar.is_none() && high.mesh.decimate.is_none());
     let low = stage("sugar_light", &[]);
     assert_eq!(
-        (low.bound.vertices, low.bound.radius, low.bound.per_triangle),
+        (
+            low.bound().units.vertices,
+            low.bound().units.radius,
+            low.bound().per_triangle
+        ),
         (Some(200_000), None, 6)
     );
 }

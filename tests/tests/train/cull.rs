@@ -17,7 +17,7 @@ type Settings = &'static [(&'static str, &'static str)];
 
 /// 24 steps on small images, without culling.
 const SHORT: Settings = &[
-    ("cull", "{ every: 0, clearance: 0.0, witnesses: 0, opacity: 0.0 }"),
+    ("cull", "null"),
     ("dataset.resolution", "48"),
     ("schedule.iterations", "24"),
     ("schedule.test", "[]"),
@@ -30,7 +30,7 @@ const SHORT: Settings = &[
     ("diagnose.validation", "true"),
 ];
 
-const CULL: Settings = &[("cull", "{ every: 6, clearance: 0.5, witnesses: 1, opacity: 0.001 }")];
+const CULL: Settings = &[("cull", "{ kind: floaters, every: 6 }")];
 
 const STRATEGIES: [(&str, &str); 4] = [
     ("fixed", "{ kind: fixed }"),
@@ -195,7 +195,7 @@ fn an_empty_model_is_told() {
     let root = scratch.join("run");
     let settings: Settings = &[
         ("strategy", "{ kind: fixed }"),
-        ("cull", "{ every: 0, witnesses: 1 }"),
+        ("cull", "unseen"),
         ("init.background", "0"),
     ];
     train_scene(profile(&root, &[SHORT, settings]), copy, None, &never).unwrap();
@@ -224,7 +224,7 @@ fn the_last_cull_changes_no_training_picture() {
         runs::train(profile(&root, &lists), None, &never).unwrap();
         root
     };
-    let last: Settings = &[("cull", "{ every: 0, witnesses: 1 }")];
+    let last: Settings = &[("cull", "unseen")];
     let (off, on) = (run("off", &[]), run("on", &[last]));
     let counts = [&off, &on].map(|root| around(root, 24, hidden, scene.extent).0);
     assert!(counts[0] >= 4 && counts[1] == 0, "{counts:?}");

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use kiln::export::read_ply;
 use kiln_mesh::Mesh;
 use kiln_tests::runs::{self, Scratch, json, outcome};
+use kiln_tests::setup::fault;
 use serde_json::Value;
 
 /// All four stages on pictures 80 pixels wide.
@@ -35,8 +36,8 @@ const TINY: [(&str, &str); 24] = [
     ("regularizers.1.k", "8"),
     ("regularizers.1.rebuild", "10"),
     ("regularizers.1.prune", "0.05"),
-    ("mesh.points", "20000"),
-    ("mesh.poisson_depth", "5"),
+    ("fault.points", "20000"),
+    ("fault.poisson_depth", "5"),
     ("mesh.decimate", "{ triangles: 400 }"),
     ("bound.per_triangle", "3"),
     ("bound.iterations", "30"),
@@ -51,7 +52,10 @@ fn command(run: &Path, settings: &[&[(&str, &str)]]) -> Command {
     command.arg("train").arg(runs::scene()).arg("-o").arg(run);
     command.args(["--profile", "cpu", "--recipe", "sugar", "--quiet"]);
     for (key, value) in settings.iter().copied().flatten() {
-        command.args(["--set", &format!("{key}={value}")]);
+        match fault(key) {
+            Some(name) => command.args(["--fault", &format!("{name}={value}")]),
+            None => command.args(["--set", &format!("{key}={value}")]),
+        };
     }
     command
 }
@@ -59,6 +63,7 @@ fn command(run: &Path, settings: &[&[(&str, &str)]]) -> Command {
 fn resume(run: &Path, settings: &[(&str, &str)]) -> Command {
     let mut command = runs::kiln();
     command.args(["train", "--resume", "-o"]).arg(run);
+    command.args(["--fault", "points=20000", "--fault", "poisson_depth=5"]);
     for (key, value) in settings {
         command.args(["--set", &format!("{key}={value}")]);
     }

@@ -10,10 +10,11 @@ use kiln::run::{ResumeFrom, RunEnd, RunError};
 use kiln::triangles::TriangleModel;
 use kiln_tests::runs::{self, Scratch};
 use kiln_tests::setup::Setup;
+use kiln_triangles::schedule::{Rates, Settings, SplitRule};
 
 /// 60 steps of a schedule that has everything: seven subdivisions and as many prunings, a connected surface after 38, rises of the
 /// floor before it and to 0.9999 behind, four samples a pixel from 50 on.
-const WHOLE: [(&str, &str); 22] = [
+const WHOLE: [(&str, &str); 11] = [
     ("dataset.resolution", "80"),
     // As large as pixels: what is smaller is not drawn.
     ("init", "{ kind: sfm_points, scale: 2, background: 0 }"),
@@ -25,26 +26,38 @@ const WHOLE: [(&str, &str); 22] = [
     ("eval.views_logged", "1"),
     ("mesh.formats", "[ply, obj, glb]"),
     ("mesh_splatting.max_points", "3000"),
-    ("mesh_splatting.every", "4"),
-    ("mesh_splatting.split_from", "2"),
-    ("mesh_splatting.split_until", "30"),
-    ("mesh_splatting.split_area", "0"),
-    ("mesh_splatting.prune_from", "10"),
-    ("mesh_splatting.prune_opacity", "0.05"),
-    ("mesh_splatting.prune_views", "0"),
-    // The largest go, so that there is room for others.
-    ("mesh_splatting.prune_size_px", "30"),
-    ("mesh_splatting.floor_from", "30"),
-    ("mesh_splatting.floor_until", "50"),
     ("mesh_splatting.supersample", "[[50, 2]]"),
-    (
-        "mesh_splatting.lr",
-        "{ positions: 0.002, positions_end: 0.0002, weights: 0.2, colors: 0.08 }",
-    ),
 ];
 
+/// Its events, and rates that show in so few steps.
+fn schedule() -> Settings {
+    let outdoor = Settings::outdoor();
+    Settings {
+        every: 4,
+        split: [2, 30],
+        splitting: SplitRule {
+            least_area: 0.0,
+            ..outdoor.splitting
+        },
+        prune_from: 10,
+        prune_opacity: 0.05,
+        prune_views: 0,
+        // The largest go, so that there is room for others.
+        prune_size_px: 30.0,
+        floor: [30, 50],
+        rates: Rates {
+            position: [0.002, 0.0002],
+            weight: 0.2,
+            color: 0.08,
+        },
+        ..outdoor
+    }
+}
+
 fn setup(root: &Path, settings: &[&[(&str, &str)]]) -> Setup {
-    Setup::new("meshsplatting", settings.iter().copied().flatten()).into_folder(root)
+    let mut setup = Setup::new("meshsplatting", settings.iter().copied().flatten()).into_folder(root);
+    setup.mesh_splatting.as_mut().unwrap().schedule = Some(Box::new(schedule()));
+    setup
 }
 
 fn train(setup: Setup, from: Option<ResumeFrom>) -> Result<RunEnd, RunError> {
@@ -69,11 +82,11 @@ fn vertices(run: &Path) -> Vec<(String, u64)> {
 fn a_run_learns_through_all_its_events_and_ends_as_a_mesh() {
     let scratch = Scratch::new("triangles");
     let root = scratch.join("run");
-    let all_points = [
-        ("mesh_splatting.max_points", "12000"),
-        ("mesh_splatting.prune_size_px", "1000"),
-    ];
-    train(setup(&root, &[&WHOLE, &all_points]), None).unwrap();
+    let mut all_points = setup(&root, &[&WHOLE, &[("mesh_splatting.max_points", "12000")]]);
+    let mut own = schedule();
+    own.prune_size_px = 1000.0;
+    all_points.mesh_splatting.as_mut().unwrap().schedule = Some(Box::new(own));
+    train(all_points, None).unwrap();
     let psnr = |iteration: u32| {
         let rows = runs::rows(&root.join("metrics.jsonl"));
         let mut rows = rows.iter().filter(|row| row["type"] == "eval" && row["set"] == "test");

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use kiln_tests::browser::Page;
 use kiln_tests::runs::{self, QUICK, Scratch, json, outcome, train_command};
+use kiln_tests::setup::fault;
 use kiln_tests::static_host;
 use kiln_tests::view::View;
 
 use crate::stage::{assert_content, drawn, keep, ready, status, window};
 
 /// Triangles on pictures 80 pixels wide, with a snapshot as often as it may be.
-const TRIANGLES: [(&str, &str); 12] = [
+const TRIANGLES: [(&str, &str); 8] = [
     ("dataset.resolution", "80"),
     ("init", "{ kind: sfm_points, scale: 2, background: 0 }"),
     ("schedule.test", "[]"),
@@ -21,14 +22,7 @@ const TRIANGLES: [(&str, &str); 12] = [
     ("schedule.live_seconds", "0.5"),
     ("eval.lpips", "false"),
     ("mesh_splatting.max_points", "3000"),
-    ("mesh_splatting.every", "10"),
-    ("mesh_splatting.split_from", "20"),
-    ("mesh_splatting.split_until", "100"),
-    ("mesh_splatting.prune_views", "0"),
-    (
-        "mesh_splatting.lr",
-        "{ positions: 0.002, positions_end: 0.0002, weights: 0.2, colors: 0.08 }",
-    ),
+    ("mesh_splatting.length", "300"),
 ];
 
 /// All four stages of SuGaR on pictures 80 pixels wide.
@@ -52,8 +46,8 @@ const SUGAR: [(&str, &str); 22] = [
     ("regularizers.1.k", "8"),
     ("regularizers.1.rebuild", "10"),
     ("regularizers.1.prune", "0.05"),
-    ("mesh.points", "20000"),
-    ("mesh.poisson_depth", "5"),
+    ("fault.points", "20000"),
+    ("fault.poisson_depth", "5"),
     ("mesh.decimate", "{ triangles: 400 }"),
     ("bound.per_triangle", "3"),
     ("bound.iterations", "30"),
@@ -65,7 +59,10 @@ fn command(run: &Path, recipe: &str, settings: &[(&str, &str)]) -> Command {
     command.arg("train").arg(runs::scene()).arg("-o").arg(run);
     command.args(["--profile", "cpu", "--recipe", recipe]);
     for (key, value) in settings {
-        command.args(["--set", &format!("{key}={value}")]);
+        match fault(key) {
+            Some(name) => command.args(["--fault", &format!("{name}={value}")]),
+            None => command.args(["--set", &format!("{key}={value}")]),
+        };
     }
     command
 }
@@ -273,8 +270,8 @@ fn what_stages_and_meshes_leave_are_entries_of_a_run() {
     let meshing = [
         ("schedule.iterations", "40"),
         ("mesh.method", "poisson"),
-        ("mesh.points", "20000"),
-        ("mesh.poisson_depth", "5"),
+        ("fault.points", "20000"),
+        ("fault.poisson_depth", "5"),
     ];
     let (code, said) = outcome(train_command(&meshed, &[QUICK, &meshing]).arg("--mesh"));
     assert_eq!(code, Some(0), "{said}");

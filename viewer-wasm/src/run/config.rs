@@ -123,11 +123,10 @@ mod tests {
             ("schedule.test.0", "1500"),
             ("schedule.resolution.0.scale", "0.5"),
             ("strategy.densify.every", "50"),
-            ("losses.1.kind", "dssim"),
-            ("losses.1.weight", "0.2"),
+            ("losses.1", "dssim"),
             ("optimizer.lr.quats", "0.001"),
             ("regularizers", "[]"),
-            ("sinks.2.every", "100"),
+            ("sinks.2", "memory_jsonl"),
         ] {
             assert_eq!(find(&leaves, path), value, "{path}");
         }

@@ -81,7 +81,7 @@ const SETTINGS: &[Flag] = &[
         &["normals"],
         "dataset.normals",
         One("FOLDER", text),
-        "Train on the normal maps in a folder of the scene; `dataset.normals_axes` says what they are along",
+        "Train on the normal maps in a folder of the scene; `dataset.normals.axes` says what they are along",
     ),
     flag(
         &["init-ply"],
@@ -243,24 +243,10 @@ const SETTINGS: &[Flag] = &[
     )
     .hidden(),
     flag(
-        &["surface-level", "l"],
-        "mesh.level",
-        One("DENSITY", number::<f32>),
-        "Density of the model at which points lie",
-    )
-    .hidden(),
-    flag(
         &["project-mesh-on-surface-points"],
-        "mesh.project",
-        Optional("BOOL", truth, "true"),
-        "Move vertices of a mesh to points",
-    )
-    .hidden(),
-    flag(
-        &["square-size"],
-        "mesh.texture.square",
-        One("TEXELS", whole::<u32>),
-        "Texels along a square of a mesh's picture",
+        "mesh.method",
+        Optional("BOOL", projected, "true"),
+        "Move vertices of a mesh to points, True or False",
     )
     .hidden(),
     flag(
@@ -275,6 +261,13 @@ const SETTINGS: &[Flag] = &[
         "mesh_splatting.max_points",
         One("N", whole::<u32>),
         "Most vertices of a model of triangles",
+    )
+    .hidden(),
+    flag(
+        &["indoor"],
+        "mesh_splatting.scene",
+        Switch("indoors"),
+        "Train triangles by the schedule for rooms",
     )
     .hidden(),
     flag(
@@ -390,6 +383,14 @@ fn resolution(value: &str) -> Result<String, String> {
 /// Triangles that are left of a mesh.
 fn triangles(value: &str) -> Result<String, String> {
     Ok(format!("{{ triangles: {} }}", whole::<u32>(value)?))
+}
+
+/// Whether vertices of SuGaR's meshes move to points.
+fn projected(word: &str) -> Result<String, String> {
+    Ok(match truth(word)?.as_str() {
+        "true" => "sugar".to_owned(),
+        _ => "poisson".to_owned(),
+    })
 }
 
 /// Whether colours are kept in 16 bits.

@@ -267,7 +267,11 @@ pub(super) const MESHES: &[Row] = &[
         "--normal_factor 0.2",
         "it is `normal` of the regularizer `density`: `--set regularizers.1.normal=0.2` sets it in `--recipe sugar`",
     ),
-    Sets("--surface_level 0.3"),
+    Refused(
+        &["-l", "--surface_level"],
+        "--surface_level 0.3",
+        "points lie where the density is 0.3; `mesh.method` poisson_depths takes the depths of pixels instead",
+    ),
     Sets("-v 1000000"),
     Refused(
         &["-b", "--bboxmin", "-B", "--bboxmax", "--center_bbox"],
@@ -303,7 +307,11 @@ pub(super) const MESHES: &[Row] = &[
         "-t True",
         "the keys are `mesh.texture` and `mesh.formats`, which lists obj; `--set KEY=VALUE` sets them",
     ),
-    Sets("--square_size 8"),
+    Refused(
+        &["--square_size"],
+        "--square_size 8",
+        "it is a constant, 8 texels, of `mesh.texture` squares; charts have the size of `mesh.texture.size`",
+    ),
     Refused(
         &[
             "--postprocess_mesh",
@@ -343,61 +351,57 @@ pub(super) const MESHES: &[Row] = &[
 
 /// Flags of the MeshSplatting trainer that say nothing there either.
 pub(super) const TRIANGLES: &[Row] = &[
-    Refused(
-        &["--indoor"],
-        "--indoor",
-        "`--recipe meshsplatting_indoor` has the settings for rooms, `meshsplatting` those for scenes outdoors; the keys are those of `mesh_splatting`",
-    ),
+    Sets("--indoor"),
     Sets("--max_points 8000000"),
     Refused(
         &["--add_percentage"],
         "--add_percentage 1.23",
-        "the key is `mesh_splatting.growth`; `--set KEY=VALUE` sets it",
+        "it is a constant, 1.23 outdoors and 1.27 indoors; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--splitt_large_triangles"],
         "--splitt_large_triangles 100",
-        "the key is `mesh_splatting.split_largest`; `--set KEY=VALUE` sets it",
+        "it is a constant, 100 outdoors and 500 indoors; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--size_probs_zero", "--size_probs_zero_image_space"],
         "--size_probs_zero 0.000075",
-        "the key is `mesh_splatting.split_area`, in scene units; `--set KEY=VALUE` sets it. There is none for areas on images, which are 0 there",
+        "it is a constant, 0.000075 outdoors and 0 indoors, and 0 on images; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--start_pruning"],
         "--start_pruning 4000",
-        "the key is `mesh_splatting.prune_from`; `--set KEY=VALUE` sets it",
+        "it is a constant, 4000 outdoors and 3000 indoors; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--prune_triangles_threshold"],
         "--prune_triangles_threshold 0.235",
-        "the key is `mesh_splatting.prune_opacity`; `--set KEY=VALUE` sets it",
+        "it is a constant, 0.235 in both; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--prune_size"],
         "--prune_size 1400",
-        "the key is `mesh_splatting.prune_size_px`; `--set KEY=VALUE` sets it",
+        "it is a constant, 1400 outdoors and 1300 indoors; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--start_opacity_floor"],
         "--start_opacity_floor 5000",
-        "the key is `mesh_splatting.floor_from`; `--set KEY=VALUE` sets it",
+        "it is a constant, 5000 in both; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--final_opacity_iter"],
         "--final_opacity_iter 24000",
-        "the key is `mesh_splatting.floor_until`; `--set KEY=VALUE` sets it",
+        "it is a constant, 24000 in both; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--sigma_start", "--sigma_until", "--set_sigma"],
         "--set_sigma 1.0",
-        "the window goes from the first to the second value of `mesh_splatting.sigma` over the whole run; `--set KEY=VALUE` sets it",
+        "the window goes from 1 to 0.0001 over the whole run in both; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--set_weight"],
         "--set_weight 0.28",
-        "it is a constant, 0.28; what rises above it is `mesh_splatting.floor_from`",
+        "it is a constant, 0.28 in both; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--start_upsampling", "--upscaling_factor"],
@@ -407,32 +411,32 @@ pub(super) const TRIANGLES: &[Row] = &[
     Refused(
         &["--lr_triangles_points_init"],
         "--lr_triangles_points_init 0.0015",
-        "the keys are `mesh_splatting.lr.positions` and `mesh_splatting.lr.positions_end`, a hundredth; `--set KEY=VALUE` sets them",
+        "it is a constant, 0.0015 in both, and a hundredth at the end; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--weight_lr"],
         "--weight_lr 0.03",
-        "the key is `mesh_splatting.lr.weights`; `--set KEY=VALUE` sets it. Colours have `mesh_splatting.lr.colors` there, which is `--feature_lr`",
+        "it is a constant, 0.03 outdoors and 0.05 indoors; that of colours, there `--feature_lr`, is 0.0016 and 0.004; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--lambda_weight"],
         "--lambda_weight 0.0000019",
-        "the key is `mesh_splatting.losses.opacity`; `--set KEY=VALUE` sets it",
+        "it is a constant, 0.0000019 outdoors and 0 indoors; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--lambda_vertex", "--start_vertex_opt", "--max_diff_threshold"],
         "--lambda_vertex 0.00025",
-        "the keys are `mesh_splatting.losses.vertex_depth`, `mesh_splatting.losses.vertex_depth_from` and `mesh_splatting.losses.most_depth_difference`; `--set KEY=VALUE` sets them",
+        "they are constants, 0.00025, 12000 and 0.5 in both; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--lambda_normals", "--iteration_mesh"],
         "--lambda_normals 0.00005",
-        "the keys are `mesh_splatting.losses.normals` and `mesh_splatting.losses.normals_from`; `--set KEY=VALUE` sets them",
+        "they are constants, 0.00005 from 5000 on outdoors and 0.00001 from 12000 on indoors; `mesh_splatting.scene` chooses",
     ),
     Refused(
         &["--lambda_normals_super", "--depth_lambda_init", "--depth_lambda_final"],
         "--depth_lambda_init 0.01",
-        "triangles are trained without depth and normal maps; `mesh_splatting.losses` has what compares them with each other",
+        "triangles are trained without depth and normal maps; `--recipe meshsplatting` compares depths and normals with each other",
     ),
     Refused(
         &["--lamba_depth", "--depth_ratio"],

@@ -90,11 +90,11 @@ fn all_refused_flags_are_named_together() {
     let error = refused(sugar);
     assert_eq!(
         error.to_string(),
-        "5 flags are not understood here: `-c`, `-i 7000`, `-r dn_consistency`, `--skip_coarse`, `-t`"
+        "6 flags are not understood here: `-c`, `-i 7000`, `-r dn_consistency`, `--skip_coarse`, `-l`, `-t`"
     );
     let hint = error.hint().unwrap();
     let lines: Vec<&str> = hint.lines().collect();
-    assert_eq!(lines.len(), 5, "{hint}");
+    assert_eq!(lines.len(), 6, "{hint}");
     assert!(
         lines[0].starts_with("`-c`: `sugar.from` names") && lines[1].contains("`sugar.start`"),
         "{hint}"
@@ -133,7 +133,8 @@ fn flags_whose_key_means_the_same_set_it() {
         ("--optimize_memory True", "memory.storage=half"),
         ("--optimize_memory", "memory.storage=half"),
         ("--optimize-memory=False", "memory.storage=exact"),
-        ("-l 0.3", "mesh.level=0.3"),
+        ("--indoor", "mesh_splatting.scene=indoors"),
+        ("--project_mesh_on_surface_points False", "mesh.method=poisson"),
         ("-v 200000", "mesh.decimate={ triangles: 200000 }"),
         ("-g 6", "bound.per_triangle=6"),
         ("-f 15000", "bound.iterations=15000"),
@@ -189,8 +190,11 @@ fn every_answer_names_something_that_exists() {
         };
         resolve(&inputs).unwrap()
     };
-    // Keys of the stages of SuGaR are those of its recipe.
-    let profile = recipe("sugar");
+    // Keys of the stages of SuGaR are those of its recipe; sections that are null are looked at with their defaults.
+    let mut profile = recipe("sugar");
+    profile.diagnose.get_or_insert_default();
+    profile.mesh_splatting.get_or_insert_default();
+    profile.mesh.texture.size = Some(4096);
     for row in rows() {
         let (Row::Refused(_, _, instead) | Row::RefusedWith(_, _, _, instead)) = row else {
             continue;

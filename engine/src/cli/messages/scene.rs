@@ -158,7 +158,7 @@ fn data_sets() {
         SceneError::Map {
             kind: MapKind::Normal,
             path: path("garden/normals/1.png"),
-            detail: "97 % of its normals point away from the camera in the axes `opengl`; set dataset.normals_axes to opencv".to_owned(),
+            detail: "97 % of its normals point away from the camera in the axes `opengl`; set dataset.normals.axes to opencv".to_owned(),
         },
         SceneError::Image {
             path: path("garden/images/1.jpg"),

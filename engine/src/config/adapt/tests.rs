@@ -116,7 +116,7 @@ fn rules_that_hold_lie_above_the_recipe_and_below_what_is_set_by_hand() {
     );
     assert!(
         told[1].starts_with(
-            "adapted to 43 photos, 3000 sparse points, 0.0 % background, 8.2 photos a point: optimizer.lr.means 0.00064 -> 0.0002, losses [{"
+            "adapted to 43 photos, 3000 sparse points, 0.0 % background, 8.2 photos a point: optimizer.lr.means 0.00064 -> 0.0002, losses [\"l1\",\"dssim\"] -> [{"
         ) && told[1].ends_with("(rings)"),
         "{told:?}"
     );

@@ -22,7 +22,7 @@ pub use tensors::{DEFAULT_BUDGET_BYTES, LpipsTensors};
 use tiles::Tile;
 pub use weights::{FILE_NAME, LpipsWeights, SHA256, Search, half_to_f32};
 
-use crate::config::LpipsRange;
+use crate::eval::LpipsRange;
 use crate::memory::{Gpu, MemoryError};
 use crate::vk::{CompiledProgram, RecordOptions};
 use network::{BLOCKS, GRID_PX};

@@ -7,7 +7,7 @@ use kiln_mesh::{Mesh, charts};
 
 use super::fill::Canvas as Filled;
 use super::texels::{NONE, owners, point};
-use crate::config::{MeshTexture, TextureKind};
+use crate::config::{self, TextureKind};
 use crate::kernels::mesh_gather::{self, GatherIo};
 use crate::memory::{Gpu, MemoryError, Plan, PlanLimits};
 use crate::mesh::DrawnError;
@@ -38,12 +38,15 @@ pub enum Layout {
     },
 }
 
-impl MeshTexture {
+/// Texels along the side of a square, as SuGaR has them.
+const SQUARE: u32 = 8;
+
+impl config::Mesh {
     /// The layout that the settings ask for; none for no picture.
-    pub(in crate::mesh) const fn layout(self) -> Option<Layout> {
-        match self.kind {
-            TextureKind::Charts => Some(Layout::Charts { size: self.size }),
-            TextureKind::Squares => Some(Layout::Squares { square: self.square }),
+    pub(in crate::mesh) fn layout(&self) -> Option<Layout> {
+        match self.texture.kind {
+            TextureKind::Charts => Some(Layout::Charts { size: self.texels() }),
+            TextureKind::Squares => Some(Layout::Squares { square: SQUARE }),
             TextureKind::None => None,
         }
     }

@@ -129,7 +129,7 @@ pub fn plan(
     faults: &Faults,
 ) -> Result<(TrainPlan, PlanReport), PlanError> {
     let most = u32::try_from(limits.largest_tensor() / BOUND_BYTES).unwrap_or(u32::MAX);
-    let asked = match profile.mesh_splatting.max_points {
+    let asked = match profile.mesh_splatting().max_points {
         MostGaussians::Set(vertices) => vertices.max(start.vertices),
         MostGaussians::UpTo(_) => start.vertices,
     };
@@ -149,7 +149,7 @@ pub fn plan(
     let build_for = |vertices: u32, each: u32, level: u32| -> Result<Candidate, PlanError> {
         let sizes = TriangleSizes {
             vertices,
-            exact: profile.mesh_splatting.gradient == TriangleGradient::Exact,
+            exact: profile.mesh_splatting().gradient == TriangleGradient::Exact,
         };
         let triangles = vertices.saturating_mul(each).max(start.triangles);
         let (capacities, source) = capacities(profile, scene, (sizes, triangles), level, limits, faults);
@@ -159,7 +159,12 @@ pub fn plan(
     };
     let build = |vertices: u32, level: u32| build_for(vertices, LEAST, level);
     let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
-    let wanted = profile.mesh_splatting.max_points.number().min(most).max(start.vertices);
+    let wanted = profile
+        .mesh_splatting()
+        .max_points
+        .number()
+        .min(most)
+        .max(start.vertices);
     let is_bindable = u64::from(wanted) * u64::from(AMPLE) * RECORD_BYTES <= limits.largest_tensor();
     let ample = match is_bindable {
         true => Some(build_for(wanted, AMPLE, AMPLE_LEVEL)?).filter(fits),
@@ -285,8 +290,9 @@ fn capacities(
         None => chunk_within(limits.largest_tensor()),
     };
     c.triangles = Some(sizes);
-    let samples = profile.mesh_splatting.supersample.iter().map(|&[_, samples]| samples);
-    c.list_tiles(tile_px(samples.max().unwrap_or(1)), pixel_sizes(scene));
+    let own = profile.mesh_splatting();
+    let samples = own.supersample.iter().map(|&[_, samples]| samples).max();
+    c.list_tiles(tile_px(samples.unwrap_or(1)), pixel_sizes(scene));
     if faults.i_cap.is_none() {
         let bound = u32::try_from(limits.largest_tensor() / INTERSECTION_BYTES).unwrap_or(u32::MAX);
         c.i_cap = intersections(triangles, level, c.max_lists).min(bound);
@@ -340,7 +346,7 @@ mod tests {
         };
         assert!(check_memory(&profile, fitting, Some(1 << 30)).is_ok() && fitting > 100_000);
         assert!(refused.hint().contains(&fitting.to_string()));
-        profile.mesh_splatting.delaunay = false;
+        profile.mesh_splatting.get_or_insert_default().delaunay = false;
         assert!(check_memory(&profile, 4_000_000, Some(1 << 30)).is_ok());
         profile = recipe("meshsplatting");
         profile.schedule.iterations = 7000;

@@ -18,7 +18,8 @@ use serde_json::Value;
 
 use self::checker::problem;
 use super::*;
-use crate::config::{Inputs, LpipsRange, resolve};
+use crate::config::{Inputs, resolve};
+use crate::eval::LpipsRange;
 use crate::eval::{ViewRow, view_metrics};
 use crate::export::{MeanOpacity, PlyComments, PlyFlavor, RenderMode, write_ply};
 use crate::gaussians::Gaussians;

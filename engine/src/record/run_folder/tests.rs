@@ -1,7 +1,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::config::LpipsRange;
+use crate::eval::LpipsRange;
 use crate::scene::scratch::Scratch;
 use serde_json::Value;
 

@@ -523,7 +523,7 @@ mod tests {
             ssim_valid: Some(0.91),
             lpips: None,
             cc_psnr: None,
-            lpips_range: crate::config::LpipsRange::ZeroOne,
+            lpips_range: crate::eval::LpipsRange::ZeroOne,
             poses: None,
             spread: crate::eval::Spread {
                 median: Some(29.0),

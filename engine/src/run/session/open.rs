@@ -19,6 +19,7 @@ use crate::record::events::Event;
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Which, place, stored_name};
 use crate::record::sinks::{JsonEvents, Sinks, Stamp};
+use crate::run::device_loss::{careful, last_loss};
 use crate::run::left_out::LeftOut;
 use crate::run::resolution_phases::Phase;
 use crate::run::watch::{self, Guard, Orders, device_budget};
@@ -57,6 +58,12 @@ impl Session {
             &RunScene::of(&scene).name,
             Which::of(resume.is_some(), overwrite),
         );
+        if let Some(loss) = resume.as_ref().and_then(|_| last_loss(&root)) {
+            // A device that was lost in a session before this one gets no longer submissions than it would have got next.
+            profile = careful(profile, &loss);
+            open.device.limit_submissions(profile.care.submit_ms);
+            open.device.mark_passes(profile.care.marks_passes);
+        }
         let found = match &resume {
             None => None,
             Some(ResumeFrom::Latest | ResumeFrom::AfterLoss) => checkpoint::open_any(&root.join("checkpoints"))?,
@@ -286,7 +293,7 @@ fn run_name(profile: &Profile, scene: &SceneIndex, root: &Path, existing: Existi
 fn less_room(profile: &Profile, report: &PlanReport) -> Option<String> {
     let (room, most) = (
         report.capacities.triangles?.vertices,
-        profile.mesh_splatting.max_points.number(),
+        profile.mesh_splatting().max_points.number(),
     );
     (room < most).then(|| {
         format!(

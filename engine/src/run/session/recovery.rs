@@ -161,7 +161,7 @@ impl DeviceLoss {
             iteration,
             noticed,
             at,
-            submit_ms: profile.device.submit_ms,
+            submit_ms: session.map_or(profile, |session| &session.profile).care.submit_ms,
         })
     }
 }
@@ -177,7 +177,7 @@ impl Session {
                 iteration,
                 noticed,
                 at,
-                submit_ms: self.profile.device.submit_ms,
+                submit_ms: self.profile.care.submit_ms,
             };
             self.event(self.trainer.iteration(), event)?;
         }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::super::evaluation::{Evaluation, Told, Trained, lpips_sets};
 use super::Session;
-use crate::eval::{EvalFile, PoseSource};
+use crate::eval::{EvalFile, LpipsRange, PoseSource};
 use crate::export::{
     Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, camera_records, camera_records_at,
     deliver, write_ply,
@@ -63,7 +63,7 @@ impl Session {
         };
         let gaussians = self.trainer.gaussians();
         let t_s = self.watch.elapsed(self.started.elapsed()).as_secs_f64();
-        let mut file = EvalFile::new(iteration, gaussians, t_s, self.profile.eval.lpips_range);
+        let mut file = EvalFile::new(iteration, gaussians, t_s, LpipsRange::ZeroOne);
         file.vertices = self.trainer.vertices();
         file.mean_opacity = self.trainer.mean_opacity()?;
         file.triangles = file.vertices.map(|_| gaussians);
@@ -164,7 +164,13 @@ impl Session {
         }
         if let Some(mesh) = self.trainer.mesh()? {
             let (name, path) = self.folder.mesh_path(iteration);
-            write_bound(&path, mesh, self.profile.bound.per_triangle, &model, self.scene.origin)?;
+            write_bound(
+                &path,
+                mesh,
+                self.profile.bound().per_triangle,
+                &model,
+                self.scene.origin,
+            )?;
             self.folder.list([name.as_str()])?;
             files.push(name);
         }

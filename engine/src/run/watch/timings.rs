@@ -28,7 +28,7 @@ impl Watch for TimingsFile {
     }
 
     fn end(&mut self, ctx: &mut Context<'_>) -> Result<(), RunError> {
-        let every = ctx.profile.diagnose.timed_every;
+        let every = ctx.profile.diagnose().timed_every;
         if every == 0 {
             return Ok(());
         }

@@ -102,7 +102,7 @@ impl Contradiction {
         (least < CLEARLY * set).then(|| {
             format!(
                 "normal maps do not follow the sparse points: lines between points close to each other meet them at a mean cosine of \
-                 {set:.2}, and of {least:.2} with dataset.normals_axes={}, which is probably what they are in",
+                 {set:.2}, and of {least:.2} with dataset.normals.axes={}, which is probably what they are in",
                 best.name()
             )
         })

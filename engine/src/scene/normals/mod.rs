@@ -69,7 +69,7 @@ fn one(
     }
     if 2 * away > all {
         return Err(unusable(format!(
-            "{:.0} % of its normals point away from the camera in the axes `{}`; set dataset.normals_axes to {}",
+            "{:.0} % of its normals point away from the camera in the axes `{}`; set dataset.normals.axes to {}",
             100.0 * away as f64 / all as f64,
             axes.name(),
             axes.others_in_depth()

@@ -124,7 +124,7 @@ fn axes_that_cannot_be_are_refused_or_told() {
         .to_string();
     assert!(
         error.contains("none of 3 maps can be used")
-            && error.contains("point away from the camera in the axes `opengl`; set dataset.normals_axes to opencv"),
+            && error.contains("point away from the camera in the axes `opengl`; set dataset.normals.axes to opencv"),
         "{error}"
     );
     // mirrored axes look at the camera too, and only the points say that they are wrong
@@ -133,7 +133,7 @@ fn axes_that_cannot_be_are_refused_or_told() {
             png(&folder, &format!("normals/p{n}.png"), real);
         }
         let scene = SceneIndex::load(folder.path(), &options(set)).unwrap();
-        let wanted = format!("with dataset.normals_axes={}, which", real.name());
+        let wanted = format!("with dataset.normals.axes={}, which", real.name());
         assert!(
             scene.warnings.iter().any(|told| told.contains(&wanted)),
             "{:?}",

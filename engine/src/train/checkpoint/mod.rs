@@ -32,7 +32,7 @@ use crate::kernels::counters::Counters;
 use crate::kernels::neighbors::Part;
 use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError};
-use crate::plugins::Auto;
+use crate::plugins::{Auto, DensityOptions, Regularizer};
 use crate::program::Span;
 use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors, mesh_state};
@@ -204,8 +204,12 @@ fn notes([had, asked]: [u32; 2], [gaussians, most]: [u32; 2]) -> Vec<String> {
 /// A profile as a checkpoint holds it.
 #[must_use]
 pub fn settings(profile: &Profile) -> Value {
-    // Through text, because numbers are then those that people wrote, not their binary neighbours.
-    let text = serde_json::to_string(profile).unwrap_or_default();
+    whole(profile)
+}
+
+/// Through text, because numbers are then those that people wrote, not their binary neighbours.
+fn whole(settings: &impl Serialize) -> Value {
+    let text = serde_json::to_string(settings).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
@@ -218,8 +222,13 @@ fn core(mut profile: Value) -> Value {
     }
     // Neighbours are found anew where there are others.
     let terms = profile.get_mut("regularizers").and_then(Value::as_array_mut);
-    for term in terms.into_iter().flatten().filter(|term| term["kind"] == "density") {
-        if let Some(term) = term.as_object_mut() {
+    for term in terms.into_iter().flatten() {
+        if *term == "density" {
+            // A name alone has the defaults.
+            let plain = Regularizer::Density(DensityOptions::default());
+            *term = whole(&plain);
+        }
+        if let Some(term) = term.as_object_mut().filter(|term| term["kind"] == "density") {
             term.remove("k");
         }
     }

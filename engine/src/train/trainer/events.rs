@@ -2,8 +2,8 @@
 
 use super::Trainer;
 use crate::kernels::counters::Counters;
+use crate::plan::Job;
 use crate::plan::schedule;
-use crate::plan::{CullTime, Job};
 use crate::record::events::{Event, EventRow};
 use crate::scene::SceneIndex;
 use crate::train::TrainError;
@@ -11,7 +11,7 @@ use crate::train::TrainError;
 impl Trainer {
     /// True when Gaussians or triangles are culled before the last evaluation.
     pub(crate) fn culls_last(&self) -> bool {
-        let culls = self.is_triangles() || self.jobs.get(Job::Cull(CullTime::End)).is_some();
+        let culls = self.is_triangles() || self.jobs.get(Job::Cull).is_some();
         culls && self.iteration >= self.profile.schedule.iterations
     }
 
@@ -25,7 +25,7 @@ impl Trainer {
         if self.is_triangles() {
             return self.clean_triangles(scene);
         }
-        let Some(program) = self.jobs.get(Job::Cull(CullTime::End)) else {
+        let Some(program) = self.jobs.get(Job::Cull) else {
             return Ok(());
         };
         self.gpu.run_compiled(program)?;
@@ -44,7 +44,7 @@ impl Trainer {
                 event: Event::Warning {
                     message: format!(
                         "the model is empty: the last cull took all of its {} Gaussians; check that the poses are those of \
-                         the photos, or keep them with `--set \"cull={{ clearance: 0, witnesses: 0, opacity: 0 }}\"`",
+                         the photos, or keep them with `--set cull=null`",
                         counters.culled
                     ),
                 },
@@ -60,17 +60,12 @@ impl Trainer {
             return Ok(());
         }
         let events = schedule::events_at(&self.profile, iteration);
-        let cull = Job::Cull(if events.cull_faint {
-            CullTime::Settled
-        } else {
-            CullTime::Densifying
-        });
         let densify = Job::Densify {
             held: self.growth.is_held(iteration),
             large: events.prune_large,
         };
         let due = [
-            (events.cull, cull),
+            (events.cull, Job::Cull),
             (events.densify, densify),
             (events.prune, Job::Prune),
             (events.neighbors, Job::FindNeighbors),

@@ -37,7 +37,7 @@ impl Trainer {
 
     /// Submits a step that runs whole, with timestamps if it is due and the device has a clock.
     pub(super) fn submit_timed(&mut self, slot: u32, flight: &mut Flight) -> Result<(), TrainError> {
-        let is_due = flight.block.iteration.checked_rem(self.profile.diagnose.timed_every) == Some(0);
+        let is_due = flight.block.iteration.checked_rem(self.profile.diagnose().timed_every) == Some(0);
         let job = self.step_job(flight);
         let both = self.timed_jobs.get(job).zip(self.jobs.get(job));
         flight.ticket = match both.filter(|_| is_due) {

@@ -547,7 +547,7 @@ mod tests {
             let warned = told
                 .warnings
                 .iter()
-                .any(|told| told.contains("dataset.normals_axes=opengl"));
+                .any(|told| told.contains("dataset.normals.axes=opengl"));
             assert_eq!(warned, !right, "{:?}", told.warnings);
         }
         let truth = kiln_mesh::ply::read(&std::fs::read(root.join(TRUTH_FILE)).unwrap()[..]).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::*;
-use crate::config::LpipsRange;
+use crate::eval::LpipsRange;
 use crate::eval::{NamedView, Spread};
 use crate::kernels::histogram::BINS;
 use crate::record::events::{Capacities, EventRow, Stage, Start};
