@@ -10,7 +10,9 @@
 // they reach, so that a subgroup (32 lanes at most) turns to those of its block only. Column variant: 16 threads, one
 // column of 16 pixels each, and only the rows a splat reaches; no barriers, made for devices with short subgroups.
 // `surface` variants also blend the planes and depths of splats, from which `surface_depth` makes depth and normals.
-#ifndef COLUMN
+#ifdef COLUMN
+#extension GL_EXT_control_flow_attributes : require
+#else
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -25,6 +27,9 @@ layout(local_size_x = 16) in;
 layout(local_size_x = 256) in;
 #endif
 layout(constant_id = 0) const uint OWNERS = 0u;
+#ifdef COLUMN
+layout(constant_id = 1) const uint UNROLLED = 0u;  // several splats a turn, see `common/turns.glsl`
+#endif
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -59,6 +64,8 @@ uint splat_of(uint at) {
 
 #ifdef COLUMN
 #include "common/columns.glsl"
+
+const uint PER_TURN = UNROLLED != 0u ? 8u : 1u;
 
 void main() {
     uint tile = u.band_begin + group_index();
@@ -98,23 +105,12 @@ void main() {
     if (x >= u.width) {
         open = 0u;
     }
-    for (uint at = range.x; at < range.y && open != 0u; ++at) {
-        uint v = splat_of(at);
-        vec4 position = splat_position[v];
-        vec3 conic = splat_conic[v].xyz;
-        vec3 rgb = splat_color[v].rgb;
-#ifdef SURFACE
-        vec4 plane = splat_plane[v];
-        float depth = splat_conic[v].w;
-#endif
-        ivec2 reach = row_reach(position, conic, x, origin.y, rows);
-        vec3 scaled = scaled_conic(conic);
 #define BLEND(R) { \
             vec2 d = position.xy - center[R]; \
             float power = scaled_power(scaled, d); \
             float alpha = min(ALPHA_MAX, position.w * exp2(power)); \
             float next = transmittance[R] * (1.0 - alpha); \
-            bool counts = (open & (1u << R)) != 0u && power <= 0.0 && alpha >= ALPHA_MIN; \
+            bool counts = is_listed && (open & (1u << R)) != 0u && power <= 0.0 && alpha >= ALPHA_MIN; \
             bool stops = counts && next < TRANSMITTANCE_STOP; \
             open = stops ? open & ~(1u << R) : open; \
             if (counts && !stops) { \
@@ -124,7 +120,22 @@ void main() {
                 last[R] = at - range.x + 1u; \
             } \
         }
-        EACH_REACHED_ROW(BLEND)
+    for (uint first = range.x; first < range.y && open != 0u; first += PER_TURN) {
+        [[unroll]] for (uint k = 0u; k < PER_TURN; ++k) {
+            uint at = first + k;
+            bool is_listed = UNROLLED == 0u || at < range.y;
+            uint v = splat_of(UNROLLED == 0u ? at : min(at, range.y - 1u));
+            vec4 position = splat_position[v];
+            vec3 conic = splat_conic[v].xyz;
+            vec3 rgb = splat_color[v].rgb;
+#ifdef SURFACE
+            vec4 plane = splat_plane[v];
+            float depth = splat_conic[v].w;
+#endif
+            ivec2 reach = row_reach(position, conic, x, origin.y, rows);
+            vec3 scaled = scaled_conic(conic);
+            EACH_REACHED_ROW(BLEND)
+        }
     }
     if (x < u.width) {
 #define STORE(R) if (R < rows) { \

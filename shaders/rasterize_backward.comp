@@ -21,8 +21,8 @@
 #ifdef ATOMIC
 #extension GL_EXT_shader_atomic_float : require
 #endif
-#ifndef COLUMN
 #extension GL_EXT_control_flow_attributes : require
+#ifndef COLUMN
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_vote : require
 #extension GL_KHR_shader_subgroup_ballot : require
@@ -40,7 +40,9 @@ layout(local_size_x = 128) in;
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
 layout(constant_id = 2) const uint STATISTIC = 1u;  // the absolute pull of every pixel is summed, for densification
-#ifndef COLUMN
+#ifdef COLUMN
+layout(constant_id = 3) const uint UNROLLED = 0u;  // several splats a turn, see `common/turns.glsl`
+#else
 // CPU drivers compute the lanes of a subgroup side by side, so none can be ahead. A newer llvmpipe takes a barrier of a subgroup
 // for one of the group, and subgroups come here unequally often: those that wait when one has ended are not heard of again.
 layout(constant_id = 31) const uint LOCKSTEP = 0u;
@@ -164,6 +166,7 @@ void splat_gradient(vec4 position, vec3 conic, vec3 scaled, vec3 rgb, vec2 cente
 
 // Sums of up to 16 splats by 16 columns, so that the group meets twice per 16 splats and not twice per splat.
 const uint BATCH = 16u;
+const uint PER_TURN = UNROLLED != 0u ? BATCH : 1u;
 shared vec4 sum_a[BATCH * 16u];
 shared vec3 sum_b[BATCH * 16u];
 shared vec4 sum_c[BATCH * 16u];
@@ -230,20 +233,23 @@ void main() {
     }
     for (uint done = 0u; done < tile_last; done += BATCH) {
         uint count = min(BATCH, tile_last - done);
-        for (uint k = 0u; k < count; ++k) {
-            uint at = tile_last - done - k;
-            uint v = owners[payloads[range.x + at - 1u]];
-            vec4 position = splat_position[v];
-            vec3 conic = splat_conic[v].xyz;
-            vec3 rgb = splat_color[v].rgb;
-            ivec2 reach = row_reach(position, conic, x, origin.y, rows);
-            vec3 scaled = scaled_conic(conic);
-            vec4 total_a = vec4(0.0);
-            vec3 total_b = vec3(0.0);
-            vec4 total_c = vec4(0.0);
+        for (uint first = 0u; first < (UNROLLED != 0u ? 1u : count); ++first) {
+            [[unroll]] for (uint i = 0u; i < PER_TURN; ++i) {
+                uint k = first + i;
+                bool is_left = UNROLLED == 0u || k < count;
+                uint at = tile_last - done - (is_left ? k : 0u);
+                uint v = owners[payloads[range.x + at - 1u]];
+                vec4 position = splat_position[v];
+                vec3 conic = splat_conic[v].xyz;
+                vec3 rgb = splat_color[v].rgb;
+                ivec2 reach = row_reach(position, conic, x, origin.y, rows);
+                vec3 scaled = scaled_conic(conic);
+                vec4 total_a = vec4(0.0);
+                vec3 total_b = vec3(0.0);
+                vec4 total_c = vec4(0.0);
 #ifdef SURFACE
-            vec4 plane = splat_plane[v];
-            vec4 total_d = vec4(0.0);
+                vec4 plane = splat_plane[v];
+                vec4 total_d = vec4(0.0);
 #define BEHIND(R) plane, d
 #define ADD_PLANE_SHARE total_d += d;
 #else
@@ -251,27 +257,29 @@ void main() {
 #define ADD_PLANE_SHARE
 #endif
 #define ADD(R) { \
-                vec4 a, c, d; \
-                vec3 b; \
-                splat_gradient(position, conic, scaled, rgb, center[R], g[R], at <= last[R], state[R], a, b, c, BEHIND(R)); \
-                total_a += a; \
-                total_b += b; \
-                total_c += c; \
-                ADD_PLANE_SHARE \
-            }
-            EACH_REACHED_ROW(ADD)
-            sum_a[k * 16u + lane] = total_a;
-            sum_b[k * 16u + lane] = total_b;
-            sum_c[k * 16u + lane] = total_c;
+                    vec4 a, c, d; \
+                    vec3 b; \
+                    bool counts = is_left && at <= last[R]; \
+                    splat_gradient(position, conic, scaled, rgb, center[R], g[R], counts, state[R], a, b, c, BEHIND(R)); \
+                    total_a += a; \
+                    total_b += b; \
+                    total_c += c; \
+                    ADD_PLANE_SHARE \
+                }
+                EACH_REACHED_ROW(ADD)
+                sum_a[k * 16u + lane] = total_a;
+                sum_b[k * 16u + lane] = total_b;
+                sum_c[k * 16u + lane] = total_c;
 #ifdef SURFACE
-            sum_d[k * 16u + lane] = total_d;
+                sum_d[k * 16u + lane] = total_d;
 #endif
+            }
         }
         barrier();
         if (lane < count) {
             vec4 a = vec4(0.0), c = vec4(0.0);
             vec3 b = vec3(0.0);
-            for (uint k = 0u; k < 16u; ++k) {
+            [[unroll]] for (uint k = 0u; k < 16u; ++k) {
                 a += sum_a[lane * 16u + k];
                 b += sum_b[lane * 16u + k];
                 c += sum_c[lane * 16u + k];
@@ -282,7 +290,7 @@ void main() {
             gradient_c[slot] = c;
 #ifdef SURFACE
             vec4 d = vec4(0.0);
-            for (uint k = 0u; k < 16u; ++k) {
+            [[unroll]] for (uint k = 0u; k < 16u; ++k) {
                 d += sum_d[lane * 16u + k];
             }
             gradient_d[slot] = d;

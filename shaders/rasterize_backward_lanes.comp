@@ -1,17 +1,14 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-// kiln-variant: -
-// kiln-variant: crowded CROWDED=1
 // kiln-like: rasterize_backward.column
 // `rasterize_backward.column` on CPU drivers, a subgroup of eight lanes a tile, see `common/lanes.glsl`. Walks each pixel's
 // contributors back to front; the tile's sums go to the splat's own emission slot.
 //
 // All sums of a splat follow from sums of the pull on its exponent, alone and times the offset's powers, so a pixel adds few
 // numbers, and its column's offset along x is a factor of their sums.
-//
-// `crowded`: for tiles of so many splats that the driver cuts the plain build's loops, with the same sums.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
@@ -20,6 +17,7 @@ layout(local_size_x = 8) in;
 layout(constant_id = 0) const uint OWNERS = 0u;
 layout(constant_id = 1) const uint SCORES = 0u;  // the fourth value of image gradients is splatted back as well
 layout(constant_id = 2) const uint STATISTIC = 1u;  // the absolute pull of every pixel is summed, for densification
+layout(constant_id = 3) const uint UNROLLED = 0u;  // several splats a turn, see `common/turns.glsl`
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -48,6 +46,9 @@ layout(push_constant) uniform Push {
 #include "common/turns.glsl"
 #include "common/image_gradient.glsl"
 #include "common/lanes.glsl"
+
+// Splats of a turn whose loop is written out, by drivers and not in the module.
+const uint TOGETHER = UNROLLED != 0u ? LANES : 1u;
 
 // Sums over pixels. `pull` is d loss / d exponent: alone, times dx, dy, then times dx^2, dx dy, dy^2.
 struct Sums {
@@ -157,20 +158,10 @@ void main() {
                 GATHER(mine.color.a, sums.color.a) \
             } \
         }
-#ifdef CROWDED
 #define ADD_ONE(B) { \
             uint waiting = by_block[B >> 2] >> (8 * (B & 3) + k) & 1u; \
             ADD_SHARE(B) \
         }
-        // A loop that asks at its end takes a turn less.
-        uint k = 0u;
-        do {
-            Splat s = pass_around(held, k);
-            vec3 scaled = scaled_conic(s.conic);
-            EACH_BLOCK(ADD_ONE)
-            ++k;
-        } while (k < LANES);
-#else
 #define ADD_BLOCK(B) { \
             uint waiting = by_block[B >> 2] >> (8 * (B & 3)) & 0xffu; \
             do { \
@@ -181,8 +172,15 @@ void main() {
                 waiting &= waiting - 1u; \
             } while (waiting != 0u); \
         }
-        EACH_BLOCK(ADD_BLOCK)
-#endif
+        if (UNROLLED != 0u) {
+            [[unroll]] for (uint k = 0u; k < TOGETHER; ++k) {
+                Splat s = pass_around(held, k);
+                vec3 scaled = scaled_conic(s.conic);
+                EACH_BLOCK(ADD_ONE)
+            }
+        } else {
+            EACH_BLOCK(ADD_BLOCK)
+        }
         if (lane < left) {
             vec3 conic = held.conic;
             vec2 d_mean = -vec2(dot(conic.xy, mine.pull.yz), dot(conic.yz, mine.pull.yz));

@@ -1,18 +1,18 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-// kiln-variant: -
-// kiln-variant: crowded CROWDED=1
 // kiln-like: rasterize.column
 // `rasterize` on CPU drivers: blends the sorted splats of a tile front to back (Kerbl et al. 2023, eq. 3), a subgroup of
-// eight lanes a tile. See `common/lanes.glsl`. `crowded`: for tiles of so many splats that the driver cuts the plain build's loops.
+// eight lanes a tile. See `common/lanes.glsl`.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/raster.glsl"
 
 layout(local_size_x = 8) in;
 layout(constant_id = 0) const uint OWNERS = 0u;
+layout(constant_id = 1) const uint UNROLLED = 0u;  // several splats a turn, see `common/turns.glsl`
 
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; };
 layout(set = 0, binding = 1, std430) restrict buffer CountersBlock { Counters counters; };
@@ -34,6 +34,9 @@ layout(push_constant) uniform Push {
 
 #include "common/turns.glsl"
 #include "common/lanes.glsl"
+
+// Splats of a turn whose loop is written out, by drivers and not in the module.
+const uint TOGETHER = UNROLLED != 0u ? LANES : 1u;
 
 uint splat_of(uint at) {
     uint payload = payloads[at];
@@ -83,20 +86,10 @@ void main() {
             last[P] = taken ? first + k - range.x + 1u : last[P]; \
         }
 #define WAITING(B) ((all_open >> (4 * B) & 0xfu) != 0u ? by_block[B >> 2] >> (8 * (B & 3)) & 0xffu : 0u)
-#ifdef CROWDED
 #define BLEND_ONE(B) { \
             uint waiting = WAITING(B) >> k & 1u; \
             FOUR_OF(B, BLEND) \
         }
-        // A loop that asks at its end takes a turn less.
-        uint k = 0u;
-        do {
-            Splat s = pass_around(held, k);
-            vec3 scaled = scaled_conic(s.conic);
-            EACH_BLOCK(BLEND_ONE)
-            ++k;
-        } while (k < LANES);
-#else
 #define BLEND_BLOCK(B) { \
             uint waiting = WAITING(B); \
             do { \
@@ -107,8 +100,15 @@ void main() {
                 waiting &= waiting - 1u; \
             } while (waiting != 0u); \
         }
-        EACH_BLOCK(BLEND_BLOCK)
-#endif
+        if (UNROLLED != 0u) {
+            [[unroll]] for (uint k = 0u; k < TOGETHER; ++k) {
+                Splat s = pass_around(held, k);
+                vec3 scaled = scaled_conic(s.conic);
+                EACH_BLOCK(BLEND_ONE)
+            }
+        } else {
+            EACH_BLOCK(BLEND_BLOCK)
+        }
         all_open = all_bits(open);
     }
 #define STORE(P) { \

@@ -19,6 +19,7 @@
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint UNROLLED = 0u;  // several triangles a turn, see `common/turns.glsl`
 
 #include "common/triangle_uniforms.glsl"
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; TriangleUniforms tri; };
@@ -64,6 +65,10 @@ const uint COMPONENTS = 19u;
 // The cap of alpha in the published backward pass.
 const float DIVIDED_MAX = 0.99;
 #endif
+// Lengths of loops that are written out, by drivers and not in the module.
+const uint ALL_STAGED = UNROLLED != 0u ? STAGED : 1u;
+const uint ALL_OF_BATCH = UNROLLED != 0u ? BATCH : 1u;
+const uint ALL_OF_SIDE = UNROLLED != 0u ? 16u : 1u;
 const uint STORED = (COMPONENTS + 3u) / 4u * 4u;  // with what fills the last vector
 
 // Blending weight of a sample; window by d alpha. Then, in the same place, components of a row: 16 samples have room for 32.
@@ -196,14 +201,19 @@ void main() {
             stage_outline(lane, record_corners[record_at(range.x + base + lane)]);
         }
         barrier();
-        for (uint k = 0u; k < count && !done; ++k) {
-            float alpha = cover_at(k, p).alpha;
-            if (alpha > 0.0) {
-                float next = transmittance * (1.0 - alpha);
-                done = next < TRANSMITTANCE_STOP;
-                transmittance = done ? transmittance : next;
-                last = done ? last : base + k + 1u;
-            }
+#define WALK(K, IS_LEFT) { \
+            float alpha = cover_at(K, p).alpha; \
+            if (alpha > 0.0 && IS_LEFT) { \
+                float next = transmittance * (1.0 - alpha); \
+                done = next < TRANSMITTANCE_STOP; \
+                transmittance = done ? transmittance : next; \
+                last = done ? last : base + K + 1u; \
+            } \
+        }
+        if (UNROLLED != 0u) {
+            [[unroll]] for (uint k = 0u; k < ALL_STAGED; ++k) WALK(k, (k < count && !done))
+        } else {
+            for (uint k = 0u; k < count && !done; ++k) WALK(k, true)
         }
     }
     barrier();
@@ -231,24 +241,28 @@ void main() {
             staged_normal[lane] = shade.normal;
         }
         barrier();
-        for (uint i = count; i > 0u; --i) {
-            uint k = i - 1u;
-            vec2 pull = vec2(0.0);
-            if (base + k < last) {
-                Cover c = cover_at(k, p);
-                float alpha = min(c.alpha, DIVIDED_MAX);
-                if (alpha > 0.0) {
-                    transmittance /= 1.0 - alpha;
-                    vec3 color = c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
-                                 c.shares.z * staged_color_2[k];
-                    float value = dot(color, g.rgb) + dot(staged_normal[k], by_normal) +
-                                  dot(c.shares, staged_depths[k]) * g.w;
-                    float ahead = value - behind;
-                    pull = vec2(alpha, c.window * ahead) * transmittance;
-                    behind += alpha * ahead;
-                }
-            }
-            pulls[k * 256u + lane] = pull;
+#define PULL(K) { \
+            vec2 pull = vec2(0.0); \
+            if (base + K < last) { \
+                Cover c = cover_at(K, p); \
+                float alpha = min(c.alpha, DIVIDED_MAX); \
+                if (alpha > 0.0) { \
+                    transmittance /= 1.0 - alpha; \
+                    vec3 color = c.shares.x * staged_color_0[K] + c.shares.y * staged_color_1[K] + \
+                                 c.shares.z * staged_color_2[K]; \
+                    float value = dot(color, g.rgb) + dot(staged_normal[K], by_normal) + \
+                                  dot(c.shares, staged_depths[K]) * g.w; \
+                    float ahead = value - behind; \
+                    pull = vec2(alpha, c.window * ahead) * transmittance; \
+                    behind += alpha * ahead; \
+                } \
+            } \
+            pulls[K * 256u + lane] = pull; \
+        }
+        if (UNROLLED != 0u) {
+            [[unroll]] for (uint i = 0u; i < ALL_OF_BATCH; ++i) PULL((BATCH - 1u - i))
+        } else {
+            for (uint i = count; i > 0u; --i) PULL((i - 1u))
         }
         barrier();
         bool has_row = row < rows.y && mine < count;
@@ -265,14 +279,19 @@ void main() {
             uvec2 from = uvec2(clamp(low, vec2(0.0), vec2(rows)));
             uvec2 to = uvec2(clamp(high, vec2(0.0), vec2(rows)));
             to.x = row >= from.y && row < to.y ? to.x : from.x;
-            for (uint x = from.x; x < to.x; ++x) {
-                uint other = row * 16u + x;
-                vec2 pull = pulls[mine * 256u + other];
-                if (pull != vec2(0.0)) {
-                    uvec2 at = origin + uvec2(x, row) / f;
-                    uint its = at.y * u.width + at.x - swath_base;
-                    add_sample(sums, mine, vec2(first + uvec2(x, row)), pull, other, its);
-                }
+#define SAMPLE(X, IS_IN) { \
+                uint other = row * 16u + X; \
+                vec2 pull = pulls[mine * 256u + other]; \
+                if (pull != vec2(0.0) && IS_IN) { \
+                    uvec2 at = origin + uvec2(X, row) / f; \
+                    uint its = at.y * u.width + at.x - swath_base; \
+                    add_sample(sums, mine, vec2(first + uvec2(X, row)), pull, other, its); \
+                } \
+            }
+            if (UNROLLED != 0u) {
+                [[unroll]] for (uint x = 0u; x < ALL_OF_SIDE; ++x) SAMPLE(x, (x >= from.x && x < to.x))
+            } else {
+                for (uint x = from.x; x < to.x; ++x) SAMPLE(x, true)
             }
         }
         barrier();
@@ -285,8 +304,17 @@ void main() {
         barrier();
         if (row < STORED && mine < count) {
             float sum = 0.0;
-            for (uint y = 0u; y < rows.y && row < COMPONENTS; ++y) {
-                sum += pulls[mine * 256u + y * 16u + (row >> 1)][row & 1u];
+#define ADD_ROW(Y) sum += pulls[mine * 256u + Y * 16u + (row >> 1)][row & 1u];
+            if (UNROLLED != 0u) {
+                [[unroll]] for (uint y = 0u; y < ALL_OF_SIDE; ++y) {
+                    if (y < rows.y && row < COMPONENTS) {
+                        ADD_ROW(y)
+                    }
+                }
+            } else {
+                for (uint y = 0u; y < rows.y && row < COMPONENTS; ++y) {
+                    ADD_ROW(y)
+                }
             }
             put(row, payloads[range.x + base + mine], sum);
         }

@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 // Blends the sorted triangles of a tile front to back and averages a pixel's samples in shared memory: images have pixels and never
 // samples, whatever their number. A thread has a sample. Beside colours go normals, depths, and the depth of the last triangle
 // before which more than half the light was left, at the sample next to the pixel's centre.
@@ -7,6 +8,7 @@
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const uint UNROLLED = 0u;  // several triangles a turn, see `common/turns.glsl`
 
 #include "common/triangle_uniforms.glsl"
 layout(set = 0, binding = 0, std430) readonly restrict buffer Uniforms { StepUniforms u; TriangleUniforms tri; };
@@ -33,6 +35,7 @@ layout(push_constant) uniform Push {
 #include "common/triangles.glsl"
 
 const uint STAGED = 64u;
+const uint PER_TURN = UNROLLED != 0u ? 16u : 1u;
 #include "common/triangle_stage.glsl"
 
 shared vec4 staged_depths[STAGED];  // of the corners; number of the triangle
@@ -95,24 +98,26 @@ void main() {
             staged_most[lane] = 0u;
         }
         barrier();
-        for (uint k = 0u; k < count && !done; ++k) {
-            Cover c = cover_at(k, p);
-            if (c.alpha == 0.0) {
-                continue;
+        for (uint at = 0u; at < count && !done; at += PER_TURN) {
+            [[unroll]] for (uint i = 0u; i < PER_TURN; ++i) {
+                uint k = at + i;
+                Cover c = cover_at(k, p);
+                if (c.alpha != 0.0 && (UNROLLED == 0u || (k < count && !done))) {
+                    float next = transmittance * (1.0 - c.alpha);
+                    if (next < TRANSMITTANCE_STOP) {
+                        done = true;
+                    } else {
+                        float weight = c.alpha * transmittance;
+                        float depth = dot(c.shares, staged_depths[k].xyz);
+                        color += weight * (c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
+                                           c.shares.z * staged_color_2[k]);
+                        plane += weight * vec4(staged_normal[k], depth);
+                        last_depth = transmittance > 0.5 ? depth : last_depth;
+                        transmittance = next;
+                        atomicMax(staged_most[k], floatBitsToUint(weight));
+                    }
+                }
             }
-            float next = transmittance * (1.0 - c.alpha);
-            if (next < TRANSMITTANCE_STOP) {
-                done = true;
-                break;
-            }
-            float weight = c.alpha * transmittance;
-            float depth = dot(c.shares, staged_depths[k].xyz);
-            color += weight * (c.shares.x * staged_color_0[k] + c.shares.y * staged_color_1[k] +
-                               c.shares.z * staged_color_2[k]);
-            plane += weight * vec4(staged_normal[k], depth);
-            last_depth = transmittance > 0.5 ? depth : last_depth;
-            transmittance = next;
-            atomicMax(staged_most[k], floatBitsToUint(weight));
         }
         barrier();
         if ((tri.flags & TRIANGLES_MAXIMA) != 0u && lane < count && staged_most[lane] != 0u) {

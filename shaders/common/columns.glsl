@@ -2,12 +2,14 @@
 //
 // The loops over rows are written out by macros because arrays stay in registers only under constant indices. Rows come in
 // fours; a four that a splat reaches in no column of a subgroup is skipped by a loop of zero or one turn, because CPU
-// drivers turn a branch into a mask and do its work anyway, while a loop ends when no lane wants it.
+// drivers turn a branch into a mask and do its work anyway, while a loop ends when no lane wants it. `UNROLLED` has no such loops.
 
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 
 #define FOUR_ROWS(A, B, C, D, DO) \
-    for (bool reached = reach.x <= D && reach.y >= A; reached; reached = false) { DO(A) DO(B) DO(C) DO(D) }
+    for (uint turn = 0u; turn < (UNROLLED != 0u || (reach.x <= D && reach.y >= A) ? 1u : 0u); ++turn) { \
+        DO(A) DO(B) DO(C) DO(D) \
+    }
 
 #define EACH_REACHED_ROW(DO) \
     FOUR_ROWS(0, 1, 2, 3, DO) FOUR_ROWS(4, 5, 6, 7, DO) FOUR_ROWS(8, 9, 10, 11, DO) FOUR_ROWS(12, 13, 14, 15, DO)

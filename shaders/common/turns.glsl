@@ -1,6 +1,9 @@
 // Some CPU drivers end every loop of an invocation once its loops have taken a number of turns together (Mesa's llvmpipe:
 // 65 535), without a word. A tile with very many splats comes there, and what was cut off would be missing from image or
 // gradients.
+//
+// With the constant `UNROLLED` loops over a list have bodies of several records and loops inside of them are written out, which takes
+// turns for the outermost alone: `PER_TURN` records each. What is computed of a record stays the same.
 
 // True when the loops so far may have been cut: then a last one of a few turns is cut as well. Its length depends on the
 // uniforms so that no compiler writes it out.

@@ -7,7 +7,7 @@ use kiln::gaussians::{Gaussians, layout};
 use kiln::kernels::counters::Counters;
 use kiln::kernels::triangles::TriangleUniforms;
 use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Chunk, Reduction, Threads, Variants};
+use kiln::kernels::views::{Chunk, Loops, Reduction, Threads, Variants};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors, read_model, read_sample, train_step, write_model};
@@ -27,6 +27,7 @@ pub fn variants(reduction: Reduction) -> Variants {
         } else {
             Threads::Pixels
         },
+        loops: Loops::Long,
     }
 }
 

@@ -14,7 +14,7 @@ use kiln::kernels::mesh_gather::{self, GatherIo};
 use kiln::kernels::neighbor_loss::PairWeights;
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::kernels::{
     densify, depth_mask, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise,
     prepare_args, probe, reference,
@@ -53,6 +53,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
             reduction,
             sort_subgroup,
             threads,
+            loops: Loops::Long,
         };
         let mut table = TensorTable::default();
         let mut programs = Vec::new();
@@ -170,6 +171,7 @@ fn triangles() -> Vec<Program> {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         threads: Threads::Columns,
+        loops: Loops::Long,
     };
     let mut programs = Vec::new();
     for exact in [false, true] {
@@ -228,6 +230,7 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
         reduction,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     };
     let mut table = TensorTable::default();
     let t = StepTensors::new(&mut table, &capacities, &variants).for_surface_steps(&mut table);
@@ -258,6 +261,7 @@ fn dense(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Progra
         reduction,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     };
     let steps = |sdf: bool| {
         let mut capacities = Capacities::new(2000, 2000, 6000, 3, [(64, 48)]);
@@ -291,6 +295,7 @@ fn on_a_mesh(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Pr
         reduction,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     };
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     capacities.storage = storage;
@@ -316,6 +321,7 @@ fn surfaces(threads: Threads) -> Vec<Program> {
         reduction: Reduction::Atomic,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     };
     let mut table = TensorTable::default();
     let t = StepTensors::for_surfaces(&mut table, &capacities, &variants);

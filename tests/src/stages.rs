@@ -44,7 +44,7 @@ fn raster(t: &StepTensors) -> &'static str {
     match (t.splats.plane, t.variants.threads) {
         (None, _) => rasterize::shader(&t.variants).name,
         (Some(_), Threads::Pixels) => "rasterize.surface",
-        (Some(_), Threads::Columns | Threads::Lanes | Threads::Crowded) => "rasterize.column_surface",
+        (Some(_), Threads::Columns | Threads::Lanes) => "rasterize.column_surface",
     }
 }
 
@@ -75,7 +75,7 @@ fn check_pass(t: &StepTensors) -> &'static str {
 fn gradient(t: &StepTensors) -> &'static str {
     match t.variants.threads {
         Threads::Pixels => "loss_gradient_strip",
-        Threads::Columns | Threads::Lanes | Threads::Crowded => "loss_gradient",
+        Threads::Columns | Threads::Lanes => "loss_gradient",
     }
 }
 

@@ -331,8 +331,8 @@ impl Failure for TrainError {
             Self::Stalled { counters, .. } => match counters.stall() {
                 Some(Stall::Visible | Stall::Intersections) => Some(MORE_ROOM.to_owned()),
                 Some(Stall::Loops) => Some(
-                    "this CPU driver takes some 8000 splats a tile, in steps of training some 50000; larger photos (a smaller \
-                     `-r`), fewer Gaussians (`--set memory.max_gaussians=N`) or a GPU do not come there"
+                    "on this CPU driver a tile holds 349520 splats or triangles at most; larger photos (a smaller `-r`) have fewer in a \
+                     tile, and so have smaller models (`--set memory.max_gaussians=N`); GPUs have no such limit"
                         .to_owned(),
                 ),
                 _ => Some(

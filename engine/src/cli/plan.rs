@@ -8,7 +8,7 @@ use super::for_scene::{ForScene, check_scene, check_triangles, for_scene, settle
 use super::mesh::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
 use crate::config::{self, Profile, SugarStage};
-use crate::kernels::views::{Reduction, Threads, Variants};
+use crate::kernels::views::{Loops, Reduction, Threads, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use crate::plan::{
     BytesPer, Card, DemandSource, Faults, FirstModel, Job, Pinned, PlanError, PlanReport, Prediction, REFERENCE_BYTES,
@@ -238,6 +238,7 @@ pub(super) fn card_variants(profile: &Profile, faults: &Faults) -> Variants {
         },
         sort_subgroup: if atomic { 32 } else { 0 },
         threads: if atomic { Threads::Pixels } else { Threads::Columns },
+        loops: Loops::Long,
     }
 }
 

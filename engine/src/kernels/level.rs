@@ -106,6 +106,7 @@ pub fn record_hits(
         &level_hits::KERNEL,
         level_hits::Spec {
             owners: variants.owners(),
+            unrolled: variants.unrolled(),
         },
         level_hits::Bind {
             uniforms: shared.uniforms,

@@ -42,7 +42,7 @@ pub fn record(program: &mut Program, shared: &Shared, pixels: &Pixels, sums: Spa
     let masked = pixels.masked.into();
     let (ssim, gradient) = match variants.threads {
         Threads::Pixels => (&ssim_strip::KERNEL, &loss_gradient_strip::KERNEL),
-        Threads::Columns | Threads::Lanes | Threads::Crowded => (&ssim_maps::KERNEL, &loss_gradient::KERNEL),
+        Threads::Columns | Threads::Lanes => (&ssim_maps::KERNEL, &loss_gradient::KERNEL),
     };
     let swaths = pixels.swaths.of(MAPS_BYTES);
     for (index, swath) in swaths.iter().enumerate() {

@@ -21,6 +21,10 @@ pub fn record(
     let spec = rasterize::Spec {
         owners: variants.owners(),
     };
+    let by_columns = rasterize::ColumnSpec {
+        base: spec,
+        unrolled: variants.unrolled(),
+    };
     for swath in pixels.swaths.of(IMAGE_BYTES) {
         let bind = rasterize::ColumnBind {
             uniforms: shared.uniforms,
@@ -52,14 +56,13 @@ pub fn record(
                 let bind = rasterize::SurfaceBind { base: bind, tile_order };
                 program.pass(&rasterize::SURFACE, spec, bind, push, groups);
             } else {
-                program.pass(&rasterize::COLUMN_SURFACE, spec, bind, push, groups);
+                program.pass(&rasterize::COLUMN_SURFACE, by_columns, bind, push, groups);
             }
             continue;
         }
         match variants.threads {
-            Threads::Lanes => program.pass(&rasterize_lanes::KERNEL, spec, bind, push, groups),
-            Threads::Crowded => program.pass(&rasterize_lanes::CROWDED, spec, bind, push, groups),
-            Threads::Columns => program.pass(&rasterize::COLUMN, spec, bind, push, groups),
+            Threads::Lanes => program.pass(&rasterize_lanes::KERNEL, by_columns, bind, push, groups),
+            Threads::Columns => program.pass(&rasterize::COLUMN, by_columns, bind, push, groups),
             Threads::Pixels => {
                 let bind = rasterize::Bind {
                     base: bind,
@@ -76,7 +79,6 @@ pub fn record(
 pub fn shader(variants: &Variants) -> &'static Shader {
     match variants.threads {
         Threads::Lanes => &rasterize_lanes::KERNEL.shader,
-        Threads::Crowded => &rasterize_lanes::CROWDED.shader,
         Threads::Columns => &rasterize::COLUMN.shader,
         Threads::Pixels => &rasterize::KERNEL.shader,
     }

@@ -68,10 +68,14 @@ pub fn record_tiles(
     partials: &Partials,
     variants: &Variants,
 ) {
-    let spec = rasterize_backward::Spec {
+    let spec = rasterize_backward::AtomicSpec {
         owners: variants.owners(),
         scores: u32::from(pixels.scores),
         statistic: u32::from(pixels.statistic),
+    };
+    let by_columns = rasterize_backward::ColumnSpec {
+        base: spec,
+        unrolled: variants.unrolled(),
     };
     for swath in pixels.swaths.of(IMAGE_BYTES) {
         let bind = rasterize_backward::ColumnBind {
@@ -110,11 +114,11 @@ pub fn record_tiles(
                     gradient_d,
                     normal_gradient: planes.by_coverage,
                 };
-                program.pass(&rasterize_backward::COLUMN_SURFACE, spec, bind, push, groups);
+                program.pass(&rasterize_backward::COLUMN_SURFACE, by_columns, bind, push, groups);
             } else if let Some(kernel) = lanes(variants) {
-                program.pass(kernel, spec, bind, push, groups);
+                program.pass(kernel, by_columns, bind, push, groups);
             } else {
-                program.pass(&rasterize_backward::COLUMN, spec, bind, push, groups);
+                program.pass(&rasterize_backward::COLUMN, by_columns, bind, push, groups);
             }
             continue;
         }
@@ -222,10 +226,9 @@ pub fn record_fold(
 /// The kernel that takes a tile a subgroup of eight lanes, where `variants` want one.
 fn lanes(
     variants: &Variants,
-) -> Option<&'static Kernel<rasterize_backward::ColumnBind, rasterize_backward::Push, rasterize_backward::Spec>> {
+) -> Option<&'static Kernel<rasterize_backward::ColumnBind, rasterize_backward::Push, rasterize_backward::ColumnSpec>> {
     match variants.threads {
         Threads::Lanes => Some(&rasterize_backward_lanes::KERNEL),
-        Threads::Crowded => Some(&rasterize_backward_lanes::CROWDED),
         Threads::Columns | Threads::Pixels => None,
     }
 }

@@ -198,9 +198,6 @@ pub enum Threads {
     Columns,
     /// One tile per subgroup of eight lanes, for CPU drivers; losses go tile by tile.
     Lanes,
-    /// The same for tiles of so many splats that the driver cuts the loops of [`Threads::Lanes`]: a tenth of their turns, more work where
-    /// splats are small. Gives the same bytes.
-    Crowded,
 }
 
 impl Threads {
@@ -211,9 +208,21 @@ impl Threads {
             Self::Pixels => "pixels",
             Self::Columns => "columns",
             Self::Lanes => "lanes",
-            Self::Crowded => "crowded",
         }
     }
+}
+
+/// How rasterisers go through a tile's list. All give the same bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loops {
+    /// A record at a time.
+    #[default]
+    Long,
+    /// A record at a time, on a driver that may end long loops: a step that it did so to is done again with [`Loops::Unrolled`].
+    Cut,
+    /// Several records a turn, and no loops inside: for 349 520 records a tile where a driver ends loops after 65 535 turns. More work
+    /// where splats are small.
+    Unrolled,
 }
 
 /// Kernel variants pinned for a device.
@@ -225,19 +234,26 @@ pub struct Variants {
     pub sort_subgroup: u32,
     /// How rasterisers share a tile.
     pub threads: Threads,
+    /// How they go through its list.
+    #[serde(skip)]
+    pub loops: Loops,
 }
 
 impl Variants {
-    /// Those of steps in bands, which a step with crowded tiles becomes.
+    /// Those of steps in bands, which a step whose loops were cut becomes.
     #[must_use]
     pub fn for_bands(self) -> Self {
-        match self.threads {
-            Threads::Lanes => Self {
-                threads: Threads::Crowded,
-                ..self
-            },
-            _ => self,
-        }
+        let loops = match self.loops {
+            Loops::Long => Loops::Long,
+            Loops::Cut | Loops::Unrolled => Loops::Unrolled,
+        };
+        Self { loops, ..self }
+    }
+
+    /// Value of the `UNROLLED` constant.
+    #[must_use]
+    pub fn unrolled(&self) -> u32 {
+        u32::from(self.loops == Loops::Unrolled)
     }
 
     /// True where a rasteriser takes tiles by [`Intersections::tile_order`]. Those that take a column a thread do not: on

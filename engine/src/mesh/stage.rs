@@ -441,7 +441,7 @@ impl<'a> DepthStage<'a> {
         let counters = self.status()?;
         match counters.stall() {
             None => Ok(()),
-            Some(Stall::Visible | Stall::Intersections) => {
+            Some(Stall::Visible | Stall::Intersections | Stall::Loops) => {
                 self.draw_in_bands(&block)?;
                 let mask = self.mask.as_ref().filter(|_| mask.is_some());
                 for program in [mask.map(|(_, program)| program), next].into_iter().flatten() {

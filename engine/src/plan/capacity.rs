@@ -269,7 +269,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, Override, resolve};
-    use crate::kernels::views::Threads;
+    use crate::kernels::views::{Loops, Threads};
 
     fn profile(settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {
@@ -356,6 +356,7 @@ mod tests {
             reduction,
             sort_subgroup: 0,
             threads: Threads::Pixels,
+            loops: Loops::Long,
         };
         let (atomic, exchange) = (Reduction::Atomic, Reduction::CompareExchange);
         for (settings, reduction, on) in [

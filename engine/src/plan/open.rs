@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Faults, PlanError, device_choice};
 use crate::config::{self, Profile};
 use crate::kernels::SURFACE_BINDINGS;
-use crate::kernels::views::{Reduction, Threads, Variants};
+use crate::kernels::views::{Loops, Reduction, Threads, Variants};
 use crate::memory::Layout;
 use crate::plugins::Loss;
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
@@ -133,6 +133,12 @@ pub(super) fn rendering_variants(caps: &Caps, tier: Tier, faults: &Faults) -> Va
             (true, true) if caps.subgroup_size == 8 => Threads::Lanes,
             (false, true) => Threads::Pixels,
             _ => Threads::Columns,
+        },
+        // Of the drivers known, Mesa's for CPUs alone.
+        loops: if caps.kind == DeviceKind::Cpu {
+            Loops::Cut
+        } else {
+            Loops::Long
         },
     }
 }

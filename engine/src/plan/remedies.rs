@@ -245,7 +245,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Inputs, Override, resolve};
-    use crate::kernels::views::{Reduction, Threads};
+    use crate::kernels::views::{Loops, Reduction, Threads};
     use crate::memory::{BlockRounding, GIB, MIB};
     use crate::plan::scene_options;
 
@@ -258,6 +258,7 @@ mod tests {
         reduction: Reduction::Atomic,
         sort_subgroup: 32,
         threads: Threads::Pixels,
+        loops: Loops::Long,
     };
 
     fn refused(settings: &[(&str, &str)], recipe: &str, budget: Budget) -> (PlanError, Profile, SceneIndex) {

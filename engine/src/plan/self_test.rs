@@ -70,6 +70,7 @@ impl Pinned {
             sort_subgroup: 0,
             // The only choice that software drivers and the portable tier make.
             threads: Threads::Columns,
+            loops: wanted.loops,
         };
         let mut pinned = Self {
             variants: wanted,

@@ -6,7 +6,7 @@
 //! without bands and sums go on where the last band left them, so image, gradients and, with the segmented reduction,
 //! every byte are those of the unbanded step.
 //!
-//! On CPU drivers bands are drawn by kernels for crowded tiles, so that a step whose loops the driver cut comes here too.
+//! On CPU drivers the loops of bands are unrolled, so that a step whose loops the driver cut comes here too.
 //!
 //! Views with more visible Gaussians than records take the programs of [`super::record_bands`] instead.
 //!
@@ -313,7 +313,7 @@ pub(super) fn pack(tiles: Range<u32>, least: u32, fits: impl Fn(&Range<u32>) -> 
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::Threads;
+    use crate::kernels::views::{Loops, Threads};
 
     #[test]
     fn bands_cover_every_tile_once_and_fit() {
@@ -356,6 +356,7 @@ mod tests {
                 reduction,
                 sort_subgroup: 32,
                 threads: Threads::Pixels,
+                loops: Loops::Long,
             };
             let n = 1_000_000;
             let capacities = Capacities::new(n, n, 6 * n, 3, [(1600, 1064)]);

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::{Capacities, StepTensors, train_step};
-use crate::kernels::views::{Reduction, Threads, Variants};
+use crate::kernels::views::{Loops, Reduction, Threads, Variants};
 use crate::memory::{BlockRounding, Plan, PlanLimits};
 use crate::program::{Program, Span, TensorTable};
 use crate::vk::Hazard;
@@ -17,6 +17,7 @@ fn step() -> (TensorTable, Plan, Program) {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         threads: Threads::Columns,
+        loops: Loops::Long,
     };
     let mut table = TensorTable::default();
     let tensors = StepTensors::new(&mut table, &capacities, &variants);

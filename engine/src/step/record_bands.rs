@@ -175,6 +175,7 @@ pub fn surface_in_bands(
     depths: Depths,
     level: Option<&LevelTensors>,
 ) -> Parts {
+    let t = &t.in_bands();
     let held = surface::outputs(t);
     let mut forward = Program::new("surface in bands, forward");
     forward.hold(&held);
@@ -372,7 +373,7 @@ impl Survey {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::{Reduction, Threads, Variants};
+    use crate::kernels::views::{Loops, Reduction, Threads, Variants};
     use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
     use crate::step::Capacities;
 
@@ -397,6 +398,7 @@ mod tests {
                 reduction: Reduction::Atomic,
                 sort_subgroup: 0,
                 threads: Threads::Columns,
+                loops: Loops::Long,
             };
             let mut table = TensorTable::default();
             let tensors = StepTensors::for_rendering(&mut table, &capacities, &variants);
@@ -459,6 +461,7 @@ mod tests {
             reduction: Reduction::Atomic,
             sort_subgroup: 32,
             threads: Threads::Pixels,
+            loops: Loops::Long,
         };
         let n = 2_000_000;
         let arena = |v_cap: u32| {

@@ -46,7 +46,16 @@ pub(super) fn emit(program: &mut Program, t: &StepTensors, own: &TriangleTensors
 pub(super) fn draw(program: &mut Program, t: &StepTensors, own: &TriangleTensors, lists: &Intersections) {
     if let Some(pixels) = drawn(&t.pixels) {
         let (s, screen) = (&t.shared, &own.screen);
-        triangles::record_rasterize(program, s, &own.topology, screen, &own.records, lists, pixels);
+        triangles::record_rasterize(
+            program,
+            s,
+            &own.topology,
+            screen,
+            &own.records,
+            lists,
+            pixels,
+            &t.variants,
+        );
     }
 }
 
@@ -68,7 +77,16 @@ pub(super) fn gradients(
 ) {
     if let Some(pixels) = drawn(pixels) {
         let (s, screen) = (&t.shared, &own.screen);
-        triangles::record_sums(program, s, screen, &own.records, lists, pixels, &own.partials);
+        triangles::record_sums(
+            program,
+            s,
+            screen,
+            &own.records,
+            lists,
+            pixels,
+            &own.partials,
+            &t.variants,
+        );
     }
 }
 
@@ -109,7 +127,7 @@ pub(super) fn sums(own: &TriangleTensors) -> Vec<Span> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::{Reduction, Threads, Variants};
+    use crate::kernels::views::{Loops, Reduction, Threads, Variants};
     use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
     use crate::program::{Class, TensorTable};
     use crate::step::{BandTensors, Capacities, ResidentImages, TriangleSizes, banded, evaluate_view, train_step};
@@ -122,6 +140,7 @@ mod tests {
             reduction: Reduction::Segmented,
             sort_subgroup: 32,
             threads: Threads::Pixels,
+            loops: Loops::Long,
         };
         let limits = PlanLimits {
             block_bytes: 1024 * MIB,

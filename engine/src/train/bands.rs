@@ -11,9 +11,9 @@ use crate::program::Span;
 use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull, Turns};
 use crate::vk::{CompiledProgram, Ticket};
 
-/// Splats of a tile up to which no driver cuts the loops over them: llvmpipe ends them after 65 535 turns, of which eight splats that reach
-/// all of a tile take 65.
-const CROWDED_TILE: u32 = 8000;
+/// Splats or triangles of a tile up to which no driver cuts the loops over them: llvmpipe ends them after 65 535 turns, and one takes up
+/// to nine.
+const CROWDED_TILE: u32 = 7000;
 
 /// The ranges on their way to the device, and how to find them.
 pub(crate) struct BandRing {
@@ -168,7 +168,7 @@ pub(super) struct Banding {
     pub(super) asked: Option<u32>,
     /// Memory is short: every step runs in at least so many bands.
     pub(super) pressed: Option<u32>,
-    /// Bands are drawn by kernels for crowded tiles.
+    /// The loops of bands are unrolled.
     has_crowded: bool,
     /// What the last banded step would not have fit whole for.
     pub(super) crowded: Option<Turns>,

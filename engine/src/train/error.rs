@@ -89,7 +89,9 @@ fn stall_text(c: &Counters, v_cap: u32, i_cap: u32) -> String {
             )
         }
         Some(Stall::Loops) => {
-            format!("iteration {it} has a tile with so many splats that the Vulkan driver cut the loop over them")
+            format!(
+                "iteration {it} has a tile with so much in it that the Vulkan driver ended the loop over its list early"
+            )
         }
         _ => format!(
             "iteration {it} has a non-finite loss or 2D gradient ({} visible Gaussians, first at {})",

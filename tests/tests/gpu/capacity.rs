@@ -3,7 +3,7 @@
 
 use kiln::gaussians::Gaussians;
 use kiln::kernels::counters::{Counters, Stall};
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::Reduction;
 use kiln::step::Capacities;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, variants};
@@ -90,51 +90,6 @@ fn a_tile_too_long_for_the_driver() {
             let stages = Stages::read(&mut gpu, &status, &camera);
             stages.check(&Twin::new(&scene.model()), &camera, &target, &status);
         }
-        gpu.assert_valid();
-    }
-}
-
-/// What steps in bands are drawn with on CPU drivers gives the bytes of what whole steps are drawn with, and is not cut where
-/// those are.
-#[test]
-fn kernels_for_crowded_tiles_give_the_same_bytes_and_are_not_cut() {
-    if kiln_tests::gpu::open().caps().subgroup_size != 8 {
-        // The kernels are for CPU drivers with subgroups of eight.
-        return;
-    }
-    let of = |threads| Variants {
-        reduction: Reduction::Segmented,
-        sort_subgroup: 0,
-        threads,
-    };
-    let scene = Scene::default();
-    let [plain, crowded] = [Threads::Lanes, Threads::Crowded].map(|threads| {
-        let mut gpu = Gpu::training(&capacities(&scene), &of(threads));
-        gpu.load(&scene.model());
-        for iteration in 1..4 {
-            assert_eq!(step(&mut gpu, &scene, iteration).stall(), None);
-        }
-        gpu.assert_valid();
-        gpu.state_bytes(scene.count as usize)
-    });
-    same("state after three steps", &plain, &crowded);
-
-    // Small, so that no pixel is opaque before the last of them.
-    let full = Scene {
-        seed: 12,
-        count: 95_000,
-        size: [16, 16],
-        scales: [0.004, 0.01],
-        opacities: [0.3, 0.95],
-        spread: [0.4, 0.4, 1.0],
-        ..Scene::default()
-    };
-    for (threads, wanted) in [(Threads::Lanes, Some(Stall::Loops)), (Threads::Crowded, None)] {
-        let mut gpu = staged(&capacities(&full), &of(threads));
-        gpu.load(&full.model());
-        let status = step(&mut gpu, &full, 1);
-        assert!(status.visible > 25_000, "{status:?}");
-        assert_eq!(status.stall(), wanted, "{threads:?}: {status:?}");
         gpu.assert_valid();
     }
 }

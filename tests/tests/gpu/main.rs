@@ -3,6 +3,7 @@
 mod bands;
 mod bound;
 mod capacity;
+mod crowded;
 mod deferred;
 mod densify;
 mod density;

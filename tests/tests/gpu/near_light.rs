@@ -6,7 +6,7 @@ use std::path::Path;
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use kiln::gaussians::Gaussians;
 use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::step::Capacities;
 use kiln::twins::gaussian::View;
 use kiln::twins::project::{Visible, as_near, project};
@@ -42,6 +42,7 @@ fn records_and_image_carry_near_light() {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         threads: Threads::Columns,
+        loops: Loops::Long,
     };
     let mut gpu = staged(&capacities, &variants);
     gpu.load(&model);

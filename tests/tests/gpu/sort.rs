@@ -6,7 +6,7 @@ use kiln::kernels::generated::{intersection_scan, visible_scan};
 use kiln::kernels::radix_sort::{self, SortBuffers, SortJob, histogram_bytes, sort_block};
 use kiln::kernels::tile_ranges;
 use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Intersections, Reduction, Shared, Threads, Variants};
+use kiln::kernels::views::{Intersections, Loops, Reduction, Shared, Threads, Variants};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable, fold_groups};
 use kiln::twins::radix_sort::sort_pairs;
@@ -42,6 +42,7 @@ fn sorts(sort_subgroup: u32) {
         reduction: Reduction::Segmented,
         sort_subgroup,
         threads: Threads::Columns,
+        loops: Loops::Long,
     };
     let mut table = TensorTable::default();
     let shared = shared(&mut table);
@@ -307,6 +308,7 @@ fn ranges_over_a_folded_grid() {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         threads: Threads::Pixels,
+        loops: Loops::Long,
     };
     tile_ranges::record(&mut program, &shared, keys, &intersections, &variants);
     let mut gpu = Gpu::new(&device, table, &[&program], 1 << 30).expect("memory");

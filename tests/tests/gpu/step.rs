@@ -2,7 +2,7 @@
 
 use kiln::gaussians::Gaussians;
 use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::scene::Fisheye;
 use kiln::step::Capacities;
 use kiln::twins::dropout::Dropout;
@@ -50,6 +50,7 @@ const fn portable(reduction: Reduction, threads: Threads) -> Variants {
         reduction,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     }
 }
 

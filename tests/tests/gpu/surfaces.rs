@@ -1,7 +1,7 @@
 //! Steps that train the planes of Gaussians, against the twins: gradients of blended planes, and what the update makes of them.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::step::Capacities;
 use kiln_tests::child;
 use kiln_tests::gpu::{Gpu, open};
@@ -28,6 +28,7 @@ const fn variants(reduction: Reduction, threads: Threads) -> Variants {
         reduction,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use kiln::kernels::exposure::start;
 use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::program::{Command, Program};
 use kiln::step::{Capacities, ExtraLosses, StepTensors, evaluate_view, train_step};
 use kiln_tests::gpu::{Gpu, open};
@@ -37,6 +37,7 @@ const fn variants(reduction: Reduction, threads: Threads) -> Variants {
         reduction,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     }
 }
 
@@ -83,10 +84,8 @@ fn steps_in_swaths_give_the_same_bytes() {
         variants(Reduction::Segmented, Threads::Columns),
         variants(Reduction::Segmented, Threads::Pixels),
         variants(Reduction::Segmented, Threads::Lanes),
-        variants(Reduction::Segmented, Threads::Crowded),
     ];
-    let eight = |threads| matches!(threads, Threads::Lanes | Threads::Crowded);
-    for variants in list.iter().filter(|v| !eight(v.threads) || subgroup == 8) {
+    for variants in list.iter().filter(|v| v.threads != Threads::Lanes || subgroup == 8) {
         let whole = trained(&capacities(u64::MAX), variants);
         for (binding, maps, images) in [(BINDINGS[0], 4, 1), (BINDINGS[1], 8, 2), (BINDINGS[2], 23, 23)] {
             let c = capacities(binding);
@@ -95,7 +94,6 @@ fn steps_in_swaths_give_the_same_bytes() {
             let shaders = match variants.threads {
                 Threads::Columns => ["loss_gradient", "rasterize.column"],
                 Threads::Lanes => ["loss_gradient", "rasterize_lanes"],
-                Threads::Crowded => ["loss_gradient", "rasterize_lanes.crowded"],
                 Threads::Pixels => ["loss_gradient_strip", "rasterize"],
             };
             let counts = shaders.map(|shader| passes(&program, shader));

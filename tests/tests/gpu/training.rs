@@ -1,7 +1,7 @@
 //! Several steps in a row: against the reference, and byte for byte against themselves.
 
 use kiln::kernels::uniforms::{Group, flags};
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::scene::Camera;
 use kiln::step::Capacities;
 use kiln::twins::statistics::Statistics;
@@ -241,6 +241,7 @@ fn variants_agree_on_the_classic_filter() {
             reduction,
             sort_subgroup: 0,
             threads,
+            loops: Loops::Long,
         };
         let mut gpu = Gpu::training(&capacities(&scene, 1024), &variants);
         gpu.load(&scene.model());

@@ -1,6 +1,7 @@
 //! Steps of triangles against their twins: picture, maxima, gradients, update; the same bytes twice and in bands.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod crowded;
 mod rig;
 
 use std::ops::ControlFlow;

@@ -4,7 +4,7 @@ use kiln::gaussians::morton::Frame;
 use kiln::kernels::level::{Level, NEAR};
 use kiln::kernels::neighbors::NONE;
 use kiln::kernels::surface_depth::{DepthKind, Depths};
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::math::{norm, scale, sub};
 use kiln::memory::Gpu;
 use kiln::program::{Program, TensorTable};
@@ -21,12 +21,13 @@ use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
 
 /// Hits and points of a view.
-fn found(scene: &Scene, camera: &Camera, frame: &Frame, level: Level) -> (Vec<u32>, Vec<[f32; 6]>) {
+fn found(scene: &Scene, camera: &Camera, frame: &Frame, level: Level, loops: Loops) -> (Vec<u32>, Vec<[f32; 6]>) {
     let device = open();
     let variants = Variants {
         reduction: Reduction::Atomic,
         sort_subgroup: 0,
         threads: Threads::Columns,
+        loops,
     };
     let sizes = [(scene.size[0], scene.size[1])];
     let mut capacities = Capacities::new(scene.count, scene.count, scene.count * 12, scene.sh_degree, sizes);
@@ -80,7 +81,9 @@ fn hits_and_points_follow_the_twins() {
         };
         let model = scene.model();
         let frame = Frame::new([0.0; 3], 2.0);
-        let (hits, points) = found(&scene, &camera, &frame, level);
+        let (hits, points) = found(&scene, &camera, &frame, level, Loops::Long);
+        let unrolled = found(&scene, &camera, &frame, level, Loops::Unrolled);
+        assert!(unrolled == (hits.clone(), points.clone()));
 
         let twin = Twin::new(&model);
         let view = View::<f32>::new(&camera);

@@ -1,7 +1,7 @@
 //! Planes, blended planes and depth maps against the twins, whole and in bands.
 
 use kiln::kernels::surface_depth::{self, DepthKind, Depths};
-use kiln::kernels::views::{Intersections, Reduction, Threads, Variants};
+use kiln::kernels::views::{Intersections, Loops, Reduction, Threads, Variants};
 use kiln::memory::Gpu;
 use kiln::program::{Program, TensorTable};
 use kiln::scene::Camera;
@@ -35,6 +35,7 @@ fn drawn(scene: &Scene, camera: &Camera, threads: Threads) -> Drawn {
         reduction: Reduction::Atomic,
         sort_subgroup: 0,
         threads,
+        loops: Loops::Long,
     };
     let sizes = [(scene.size[0], scene.size[1])];
     let mut capacities = Capacities::new(scene.count, scene.count, scene.count * 12, scene.sh_degree, sizes);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kiln::config::{Profile, Storage};
 use kiln::gaussians::morton::Frame;
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use kiln::plan::{
     BytesPer, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
@@ -29,11 +29,13 @@ const FAST: Variants = Variants {
     reduction: Reduction::Atomic,
     sort_subgroup: 32,
     threads: Threads::Pixels,
+    loops: Loops::Long,
 };
 const SEGMENTED: Variants = Variants {
     reduction: Reduction::Segmented,
     sort_subgroup: 0,
     threads: Threads::Columns,
+    loops: Loops::Long,
 };
 
 const MODES: [Storage; 3] = [Storage::Exact, Storage::Half, Storage::Compact];

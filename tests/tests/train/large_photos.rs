@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, MIB, MemoryError, PlanLimits};
 use kiln::plan::{Demand, FirstModel, PlanError, plan, scene_options};
 use kiln::program::{Command, Tag};
@@ -39,6 +39,7 @@ fn plans_for_large_photos_keep_to_small_bindings() {
                 reduction: Reduction::Segmented,
                 sort_subgroup: 0,
                 threads,
+                loops: Loops::Long,
             };
             let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
             let demand = Demand::count(&profile, &scene, &model);
@@ -84,6 +85,7 @@ fn a_photo_that_no_swath_helps_is_a_matter_of_pixels() {
         reduction: Reduction::Segmented,
         sort_subgroup: 0,
         threads: Threads::Columns,
+        loops: Loops::Long,
     };
     let budget = Budget::of_profile(8 * GIB);
     let error = plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).err();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use kiln::config::Residency;
-use kiln::kernels::views::{Reduction, Threads, Variants};
+use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
 use kiln::run::interrupt::Interrupt;
@@ -50,6 +50,7 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
             reduction: Reduction::Segmented,
             sort_subgroup: 0,
             threads: Threads::Columns,
+            loops: Loops::Long,
         };
         let budget = Budget::of_profile(GIB);
         let model = FirstModel::new(&profile, &scene).unwrap().gaussians;

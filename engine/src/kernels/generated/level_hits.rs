@@ -68,6 +68,8 @@ pub struct Push {
 pub struct Spec {
     /// Constant 0.
     pub owners: u32,
+    /// Constant 1; several splats a turn, see `common/turns.glsl`.
+    pub unrolled: u32,
 }
 
 /// `level_hits.spv`.

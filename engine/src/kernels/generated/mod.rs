@@ -119,7 +119,7 @@ pub mod visible_scan;
 use crate::program::Shader;
 
 /// Every shader.
-pub static ALL: [&Shader; 182] = [
+pub static ALL: [&Shader; 180] = [
     &alpha_loss::KERNEL.shader,
     &alpha_loss::REDUCE.shader,
     &band_count::KERNEL.shader,
@@ -245,9 +245,7 @@ pub static ALL: [&Shader; 182] = [
     &rasterize_backward::COMPARE_EXCHANGE.shader,
     &rasterize_backward::COMPARE_EXCHANGE_SURFACE.shader,
     &rasterize_backward_lanes::KERNEL.shader,
-    &rasterize_backward_lanes::CROWDED.shader,
     &rasterize_lanes::KERNEL.shader,
-    &rasterize_lanes::CROWDED.shader,
     &record_ids::KERNEL.shader,
     &reference::KERNEL.shader,
     &reorder::PUT.shader,

@@ -172,7 +172,7 @@ pub struct Push {
     pub swath_base: u32,
 }
 
-/// Specialisation constants of [`KERNEL`], [`COLUMN`], [`SURFACE`] and [`COLUMN_SURFACE`].
+/// Specialisation constants of [`KERNEL`] and [`SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Spec {
@@ -180,12 +180,22 @@ pub struct Spec {
     pub owners: u32,
 }
 
+/// Specialisation constants of [`COLUMN`] and [`COLUMN_SURFACE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct ColumnSpec {
+    /// The first 1.
+    pub base: Spec,
+    /// Constant 1; several splats a turn, see `common/turns.glsl`.
+    pub unrolled: u32,
+}
+
 /// `rasterize.spv`.
 pub static KERNEL: Kernel<Bind, Push, Spec> =
     Kernel::new("rasterize", include_bytes!("../../../../shaders/spv/rasterize.spv"));
 
 /// `rasterize.column.spv`, made with `COLUMN=1`.
-pub static COLUMN: Kernel<ColumnBind, Push, Spec> = Kernel::new(
+pub static COLUMN: Kernel<ColumnBind, Push, ColumnSpec> = Kernel::new(
     "rasterize.column",
     include_bytes!("../../../../shaders/spv/rasterize.column.spv"),
 );
@@ -197,7 +207,7 @@ pub static SURFACE: Kernel<SurfaceBind, Push, Spec> = Kernel::new(
 );
 
 /// `rasterize.column_surface.spv`, made with `COLUMN=1 SURFACE=1`.
-pub static COLUMN_SURFACE: Kernel<ColumnSurfaceBind, Push, Spec> = Kernel::new(
+pub static COLUMN_SURFACE: Kernel<ColumnSurfaceBind, Push, ColumnSpec> = Kernel::new(
     "rasterize.column_surface",
     include_bytes!("../../../../shaders/spv/rasterize.column_surface.spv"),
 );

@@ -261,11 +261,10 @@ pub struct Push {
     pub swath_base: u32,
 }
 
-/// Specialisation constants of [`ATOMIC`], [`COLUMN`], [`ATOMIC_SURFACE`], [`COLUMN_SURFACE`], [`COMPARE_EXCHANGE`] and
-/// [`COMPARE_EXCHANGE_SURFACE`].
+/// Specialisation constants of [`ATOMIC`], [`ATOMIC_SURFACE`], [`COMPARE_EXCHANGE`] and [`COMPARE_EXCHANGE_SURFACE`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Spec {
+pub struct AtomicSpec {
     /// Constant 0.
     pub owners: u32,
     /// Constant 1; the fourth value of image gradients is splatted back as well.
@@ -274,38 +273,48 @@ pub struct Spec {
     pub statistic: u32,
 }
 
+/// Specialisation constants of [`COLUMN`] and [`COLUMN_SURFACE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct ColumnSpec {
+    /// The first 3.
+    pub base: AtomicSpec,
+    /// Constant 3; several splats a turn, see `common/turns.glsl`.
+    pub unrolled: u32,
+}
+
 /// `rasterize_backward.atomic.spv`, made with `ATOMIC=1`.
-pub static ATOMIC: Kernel<AtomicBind, Push, Spec> = Kernel::new(
+pub static ATOMIC: Kernel<AtomicBind, Push, AtomicSpec> = Kernel::new(
     "rasterize_backward.atomic",
     include_bytes!("../../../../shaders/spv/rasterize_backward.atomic.spv"),
 );
 
 /// `rasterize_backward.column.spv`, made with `COLUMN=1`.
-pub static COLUMN: Kernel<ColumnBind, Push, Spec> = Kernel::new(
+pub static COLUMN: Kernel<ColumnBind, Push, ColumnSpec> = Kernel::new(
     "rasterize_backward.column",
     include_bytes!("../../../../shaders/spv/rasterize_backward.column.spv"),
 );
 
 /// `rasterize_backward.atomic_surface.spv`, made with `ATOMIC=1 SURFACE=1`.
-pub static ATOMIC_SURFACE: Kernel<AtomicSurfaceBind, Push, Spec> = Kernel::new(
+pub static ATOMIC_SURFACE: Kernel<AtomicSurfaceBind, Push, AtomicSpec> = Kernel::new(
     "rasterize_backward.atomic_surface",
     include_bytes!("../../../../shaders/spv/rasterize_backward.atomic_surface.spv"),
 );
 
 /// `rasterize_backward.column_surface.spv`, made with `COLUMN=1 SURFACE=1`.
-pub static COLUMN_SURFACE: Kernel<ColumnSurfaceBind, Push, Spec> = Kernel::new(
+pub static COLUMN_SURFACE: Kernel<ColumnSurfaceBind, Push, ColumnSpec> = Kernel::new(
     "rasterize_backward.column_surface",
     include_bytes!("../../../../shaders/spv/rasterize_backward.column_surface.spv"),
 );
 
 /// `rasterize_backward.compare_exchange.spv`, made with `COMPARE_EXCHANGE=1`.
-pub static COMPARE_EXCHANGE: Kernel<AtomicBind, Push, Spec> = Kernel::new(
+pub static COMPARE_EXCHANGE: Kernel<AtomicBind, Push, AtomicSpec> = Kernel::new(
     "rasterize_backward.compare_exchange",
     include_bytes!("../../../../shaders/spv/rasterize_backward.compare_exchange.spv"),
 );
 
 /// `rasterize_backward.compare_exchange_surface.spv`, made with `COMPARE_EXCHANGE=1 SURFACE=1`.
-pub static COMPARE_EXCHANGE_SURFACE: Kernel<AtomicSurfaceBind, Push, Spec> = Kernel::new(
+pub static COMPARE_EXCHANGE_SURFACE: Kernel<AtomicSurfaceBind, Push, AtomicSpec> = Kernel::new(
     "rasterize_backward.compare_exchange_surface",
     include_bytes!("../../../../shaders/spv/rasterize_backward.compare_exchange_surface.spv"),
 );

@@ -126,14 +126,22 @@ pub struct Push {
     pub swath_base: u32,
 }
 
+/// Specialisation constants of [`KERNEL`] and [`EXACT`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; several triangles a turn, see `common/turns.glsl`.
+    pub unrolled: u32,
+}
+
 /// `triangle_backward.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+pub static KERNEL: Kernel<Bind, Push, Spec> = Kernel::new(
     "triangle_backward",
     include_bytes!("../../../../shaders/spv/triangle_backward.spv"),
 );
 
 /// `triangle_backward.exact.spv`, made with `EXACT=1`.
-pub static EXACT: Kernel<ExactBind, Push> = Kernel::new(
+pub static EXACT: Kernel<ExactBind, Push, Spec> = Kernel::new(
     "triangle_backward.exact",
     include_bytes!("../../../../shaders/spv/triangle_backward.exact.spv"),
 );

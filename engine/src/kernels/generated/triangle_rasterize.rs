@@ -83,8 +83,16 @@ pub struct Push {
     pub swath_base: u32,
 }
 
+/// Specialisation constants of [`KERNEL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Spec {
+    /// Constant 0; several triangles a turn, see `common/turns.glsl`.
+    pub unrolled: u32,
+}
+
 /// `triangle_rasterize.spv`.
-pub static KERNEL: Kernel<Bind, Push> = Kernel::new(
+pub static KERNEL: Kernel<Bind, Push, Spec> = Kernel::new(
     "triangle_rasterize",
     include_bytes!("../../../../shaders/spv/triangle_rasterize.spv"),
 );

@@ -6,7 +6,7 @@ use crate::kernels::generated::{
     gradient_check, triangle_backward, triangle_finish, triangle_fold, triangle_gather, triangle_normals,
     triangle_terms, triangle_update,
 };
-use crate::kernels::views::{IMAGE_BYTES, Intersections, Pixels, Shared, Surface};
+use crate::kernels::views::{IMAGE_BYTES, Intersections, Pixels, Shared, Surface, Variants};
 use crate::program::{Groups, Program, Span};
 
 /// Appends the agreement of blended normals with those of the median depth, which writes the gradient by both whether or not it
@@ -104,7 +104,11 @@ pub fn record_sums(
     lists: &Intersections,
     (pixels, surface): (&Pixels, &Surface),
     partials: &Partials,
+    variants: &Variants,
 ) {
+    let spec = triangle_backward::Spec {
+        unrolled: variants.unrolled(),
+    };
     let [partial_a, partial_b, partial_c, partial_d, partial_e] = partials.sums;
     for swath in pixels.swaths.of(IMAGE_BYTES) {
         let bind = triangle_backward::Bind {
@@ -131,10 +135,10 @@ pub fn record_sums(
         };
         let groups = shared.groups(Args::Lists);
         match partials.normal {
-            None => program.pass(&triangle_backward::KERNEL, (), bind, push, groups),
+            None => program.pass(&triangle_backward::KERNEL, spec, bind, push, groups),
             Some(partial_f) => {
                 let bind = triangle_backward::ExactBind { base: bind, partial_f };
-                program.pass(&triangle_backward::EXACT, (), bind, push, groups);
+                program.pass(&triangle_backward::EXACT, spec, bind, push, groups);
             }
         }
     }

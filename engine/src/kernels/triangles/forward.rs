@@ -218,11 +218,14 @@ pub fn record_rasterize(
     records: &Records,
     lists: &Intersections,
     (pixels, surface): (&Pixels, &Surface),
+    variants: &Variants,
 ) {
     for swath in pixels.swaths.of(IMAGE_BYTES) {
         program.pass(
             &triangle_rasterize::KERNEL,
-            (),
+            triangle_rasterize::Spec {
+                unrolled: variants.unrolled(),
+            },
             triangle_rasterize::Bind {
                 uniforms: shared.rates,
                 counters: shared.counters,

@@ -148,7 +148,7 @@ impl<'a> Renderer<'a> {
             let wanted = counters.intersections_wanted;
             // An eighth more, so that views only a little heavier need no plan of their own.
             self.intersections = Some(wanted.saturating_add(wanted / 8));
-            // Parts are drawn in bands, whose kernels are for crowded tiles.
+            // Parts are drawn in bands, whose loops are unrolled.
             let is_crowded = stall == Stall::Loops && !self.only_parts;
             if stall != Stall::Intersections && !is_crowded {
                 return Err(TrainError::Stalled {

@@ -118,8 +118,13 @@ impl CheckpointState {
         asked.model.near = asked.model.near.or_else(|| self.near_z());
         let settings = difference("", &core(self.profile.clone()), &core(settings(&asked)));
         let kernels = || {
+            // Which give the same bytes.
+            let same_loops = Variants {
+                loops: self.variants.loops,
+                ..*variants
+            };
             let text = |variants| serde_json::to_string(variants).unwrap_or_default();
-            (profile.train.deterministic && self.variants != *variants).then(|| {
+            (profile.train.deterministic && self.variants != same_loops).then(|| {
                 format!(
                     "`train.deterministic` is on, it was trained with kernels {} and this run has {}",
                     text(&self.variants),

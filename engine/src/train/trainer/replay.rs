@@ -9,8 +9,8 @@
 //!   one would have fit.
 //! - Too many visible Gaussians: the same with bands that make their own records, where the plan has fewer records than
 //!   Gaussians. What ends a run is one tile with more splats than records, [`TrainError::TileTooFull`].
-//! - Loops cut by the driver: on CPU drivers, whose bands are drawn by kernels for crowded tiles, the same with bands. What is cut there too
-//!   ends the run, because the step would come out wrong again.
+//! - Loops cut by the driver: on CPU drivers, whose bands have kernels with unrolled loops, the same with bands. What is cut there too, a
+//!   tile of more than 349 520 splats or triangles, ends the run, because the step would come out wrong again.
 //! - Not finite: the step is left out and does not count as an optimiser step; what follows its iteration still happens.
 //!   Gaussians that do so again and again are taken out, see [`super::heal`].
 
