@@ -210,7 +210,7 @@ fn table(name: &str, sections: &[Section], options: &Options, rows: &[Row]) -> S
             driver.calls,
         );
     }
-    text += "\nA run of its own; `planned` takes the capacity at the start, `sparse` what its pages need, the others what counts ask \
+    text += "\nA run of its own; `planned` takes the capacity at the start, the others what counts ask \
              for:\n\n| allocator | reserved MiB | / in use | / capacity | driver calls | copied MiB |\n|---|---|---|---|---|---|\n";
     for row in rows {
         let Outcome {

@@ -6,27 +6,19 @@
 //! | kind | what it does |
 //! |---|---|
 //! | [`planned`](Planned) | everything placed before anything is taken; nothing happens later |
-//! | [`sparse`](Sparse) | addresses for the capacity, pages for the Gaussians there are; the rest as planned |
 //! | [`tlsf`](Tlsf) | two-level segregated fit over blocks, with compaction by [`Fragmentation`] mode |
-//! | [`naive`](Naive) | a driver allocation for every tensor, growth by copying |
 //! | `gpu_allocator`, `vma` | the [libraries](open_library) of those names |
 
 mod library;
 mod modes;
-mod naive;
 mod planned;
 mod simulated;
-mod sparse;
-#[cfg(test)]
-mod tests;
 mod tlsf;
 
 pub(crate) use library::open_library;
 pub(crate) use modes::{Fragmentation, Policy};
-pub(crate) use naive::Naive;
 pub(crate) use planned::Planned;
 pub(crate) use simulated::{DriverStats, SimulatedDriver};
-pub(crate) use sparse::{PageDriver, Sparse};
 pub(crate) use tlsf::Tlsf;
 
 use kiln::program::{Class, TensorDesc};
@@ -36,51 +28,27 @@ use kiln::program::{Class, TensorDesc};
 pub(crate) enum AllocatorKind {
     /// Plan, then commit.
     Planned,
-    /// Sparse binding.
-    Sparse,
     /// Two-level segregated fit.
     Tlsf,
     /// The crate `gpu-allocator`.
     GpuAllocator,
     /// The Vulkan Memory Allocator, through the crate `vk-mem`.
     Vma,
-    /// One driver allocation for each tensor.
-    Naive,
 }
 
 impl AllocatorKind {
     /// All of them, the default first.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Planned,
-        Self::Sparse,
-        Self::Tlsf,
-        Self::GpuAllocator,
-        Self::Vma,
-        Self::Naive,
-    ];
+    pub(crate) const ALL: [Self; 4] = [Self::Planned, Self::Tlsf, Self::GpuAllocator, Self::Vma];
 
     /// The word in tables.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Planned => "planned",
-            Self::Sparse => "sparse",
             Self::Tlsf => "tlsf",
             Self::GpuAllocator => "gpu_allocator",
             Self::Vma => "vma",
-            Self::Naive => "naive",
         }
     }
-}
-
-/// How the bytes of a tensor follow from a count of Gaussians: `rows` rows of equal length, each used from its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rows {
-    /// Rows in the tensor.
-    pub(crate) rows: u64,
-    /// Bytes of a row at capacity.
-    pub(crate) row_bytes: u64,
-    /// Bytes of a row in use.
-    pub(crate) used_bytes: u64,
 }
 
 /// What an allocator is asked for.
@@ -92,8 +60,6 @@ pub(crate) struct Request<'a> {
     pub(crate) desc: &'a TensorDesc,
     /// Bytes wanted now.
     pub(crate) bytes: u64,
-    /// Where those bytes are in a tensor of its full size; none when they are its first.
-    pub(crate) rows: Option<Rows>,
 }
 
 impl<'a> Request<'a> {
@@ -103,7 +69,6 @@ impl<'a> Request<'a> {
             tensor,
             desc,
             bytes: desc.bytes,
-            rows: None,
         }
     }
 }

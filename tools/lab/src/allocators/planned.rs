@@ -11,17 +11,12 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// Takes every device-local block of `plan` that `of` wants.
+    /// Takes every device-local block of `plan`.
     ///
     /// # Errors
     /// [`Refused`] when the driver has no room for one; those before it are given back.
-    pub(crate) fn commit(
-        driver: &mut impl Driver,
-        table: &TensorTable,
-        plan: &Plan,
-        of: impl Fn(Class) -> bool,
-    ) -> Result<Self, Refused> {
-        let on_device = |class| !matches!(class, Class::Upload | Class::Readback) && of(class);
+    pub(crate) fn commit(driver: &mut impl Driver, table: &TensorTable, plan: &Plan) -> Result<Self, Refused> {
+        let on_device = |class| !matches!(class, Class::Upload | Class::Readback);
         let mut taken: Vec<Option<BlockId>> = Vec::with_capacity(plan.blocks.len());
         for block in &plan.blocks {
             if !on_device(block.class) {
@@ -55,16 +50,11 @@ impl Planned {
             .filter(|b| on_device(b.class))
             .map(|b| b.request_bytes)
             .sum();
-        let arena = if on_device(Class::Arena) {
-            plan.arena_live_bytes
-        } else {
-            0
-        };
         let own = table
             .tensors()
             .iter()
             .filter(|t| t.class != Class::Arena && on_device(t.class));
-        let used = arena + own.map(|t| t.bytes).sum::<u64>();
+        let used = plan.arena_live_bytes + own.map(|t| t.bytes).sum::<u64>();
         Ok(Self {
             ranges,
             // What is left between the tensors of a plan is rounding; no piece of it is of use.

@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{BlockId, Driver, PageDriver, Refused};
+use super::{BlockId, Driver, Refused};
 use kiln::memory::BlockRounding;
 use kiln::program::Class;
 
 /// What a driver was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DriverStats {
-    /// Calls that took, gave back, reserved or bound.
+    /// Calls that took or gave back.
     pub(crate) calls: u64,
     /// Bytes in blocks now.
     pub(crate) reserved_bytes: u64,
@@ -26,13 +26,8 @@ struct Heap {
     heap_bytes: u64,
     rounding: BlockRounding,
     largest_block: u64,
-    page_bytes: u64,
     next: u32,
     blocks: BTreeMap<BlockId, (u64, Class)>,
-    /// Bytes of the address ranges that pages are bound to.
-    spaces: BTreeMap<BlockId, u64>,
-    /// Page of an address range -> page of a block.
-    bound: BTreeMap<(BlockId, u64), (BlockId, u64)>,
     stats: DriverStats,
 }
 
@@ -47,11 +42,8 @@ impl SimulatedDriver {
             heap_bytes,
             rounding,
             largest_block,
-            page_bytes: 1 << 16,
             next: 0,
             blocks: BTreeMap::new(),
-            spaces: BTreeMap::new(),
-            bound: BTreeMap::new(),
             stats: DriverStats::default(),
         })))
     }
@@ -77,22 +69,6 @@ impl SimulatedDriver {
             .iter()
             .map(|(id, (bytes, class))| (*id, *bytes, *class))
             .collect()
-    }
-
-    /// Bytes of pages that an address range has.
-    pub(crate) fn bound_bytes(&self, space: BlockId) -> u64 {
-        let heap = self.0.borrow();
-        heap.bound.keys().filter(|(of, _)| *of == space).count() as u64 * heap.page_bytes
-    }
-
-    /// The pages of blocks that are bound anywhere.
-    pub(crate) fn bound_pages(&self) -> Vec<(BlockId, u64)> {
-        self.0.borrow().bound.values().copied().collect()
-    }
-
-    /// True when page `page` of an address range has memory.
-    pub(crate) fn is_bound(&self, space: BlockId, page: u64) -> bool {
-        self.0.borrow().bound.contains_key(&(space, page))
     }
 }
 
@@ -134,49 +110,5 @@ impl Driver for SimulatedDriver {
 
     fn largest_block(&self) -> u64 {
         self.0.borrow().largest_block
-    }
-}
-
-impl PageDriver for SimulatedDriver {
-    fn page_bytes(&self) -> u64 {
-        self.0.borrow().page_bytes
-    }
-
-    fn reserve(&mut self, bytes: u64) -> Result<BlockId, Refused> {
-        let mut heap = self.0.borrow_mut();
-        heap.stats.calls += 1;
-        let id = heap.name();
-        heap.spaces.insert(id, bytes);
-        Ok(id)
-    }
-
-    fn release(&mut self, space: BlockId) {
-        let mut heap = self.0.borrow_mut();
-        heap.stats.calls += 1;
-        heap.spaces.remove(&space);
-        heap.bound.retain(|(of, _), _| *of != space);
-    }
-
-    fn bind(&mut self, space: BlockId, binds: &[(u64, Option<(BlockId, u64)>)]) -> Result<(), Refused> {
-        let mut heap = self.0.borrow_mut();
-        heap.stats.calls += 1;
-        let pages = heap
-            .spaces
-            .get(&space)
-            .map_or(0, |bytes| bytes.div_ceil(heap.page_bytes));
-        for (page, memory) in binds {
-            // A real driver may do anything with these; a simulated one says so.
-            if *page >= pages {
-                return Err(Refused::TooLarge {
-                    bytes: (page + 1) * heap.page_bytes,
-                    limit_bytes: pages * heap.page_bytes,
-                });
-            }
-            match memory {
-                Some(from) => heap.bound.insert((space, *page), *from),
-                None => heap.bound.remove(&(space, *page)),
-            };
-        }
-        Ok(())
     }
 }

@@ -5,12 +5,12 @@
 //! - of capacities: every allocator gets the very same requests, each tensor with the bytes that the plan has for it. The
 //!   model is allocated once, a step's tensors at their first use, and they are freed after their last. Only how they are
 //!   packed tells allocators apart.
-//! - of counts: each does what a trainer with it would. Those that know the plan (`planned`, and `sparse` for all but the
-//!   model) are asked for capacities, once. With the others the model is reallocated when the number of Gaussians changes,
+//! - of counts: each does what a trainer with it would. `planned` knows the plan and
+//!   is asked for capacities, once. With the others the model is reallocated when the number of Gaussians changes,
 //!   and a step's tensors have the size that its counts ask for.
 //!
 //! Tensors that pass between the programs of one step are freed and allocated again between them, which is in the favour
-//! of all allocators but `planned` and `sparse`.
+//! of all allocators but `planned`.
 
 use std::time::Instant;
 
@@ -18,8 +18,8 @@ use kiln::memory::{BlockRounding, GIB, Plan, PlanLimits};
 use kiln::program::{ALIGNMENT, Class, Program, TensorTable};
 
 use crate::allocators::{
-    Allocator, AllocatorKind, DriverStats, Fragmentation, Handle, Naive, Planned, Refused, Request, Rows,
-    SimulatedDriver, Sparse, Tlsf, open_library,
+    Allocator, AllocatorKind, DriverStats, Fragmentation, Handle, Planned, Refused, Request, SimulatedDriver, Tlsf,
+    open_library,
 };
 use crate::trace::{Counts, Happening, Section, TraceError};
 
@@ -244,18 +244,13 @@ fn replay_section(
     let opened: Result<Box<dyn Allocator>, Refused> = match kind {
         AllocatorKind::Planned => {
             let plan = Plan::new(&table, &programs, limits)?;
-            Planned::commit(&mut driver, &table, &plan, |_| true).map(|planned| Box::new(planned) as _)
-        }
-        AllocatorKind::Sparse => {
-            let plan = Plan::new(&table, &programs, limits)?;
-            Sparse::commit(driver.clone(), &table, &plan).map(|sparse| Box::new(sparse) as _)
+            Planned::commit(&mut driver, &table, &plan).map(|planned| Box::new(planned) as _)
         }
         AllocatorKind::Tlsf => Ok(Box::new(Tlsf::new(
             driver.clone(),
             options.fragmentation.policy(),
             ALIGNMENT,
         ))),
-        AllocatorKind::Naive => Ok(Box::new(Naive::new(driver.clone()))),
         AllocatorKind::GpuAllocator | AllocatorKind::Vma => match open_library(kind, &driver) {
             Some(allocator) => Ok(allocator),
             None => return Ok(None),
@@ -369,8 +364,7 @@ impl<'a> Player<'a> {
     /// What to ask for tensor `index`: all of it where the demand is of capacities, or the allocator goes by the plan.
     fn request(&self, index: usize, counts: &Counts) -> Option<Request<'a>> {
         let (desc, line) = (self.table.tensors().get(index)?, self.section.tensors.get(index)?);
-        let is_paged = self.allocator.kind() == AllocatorKind::Sparse && desc.class == Class::Persistent;
-        let by_plan = matches!(self.allocator.kind(), AllocatorKind::Planned | AllocatorKind::Sparse) && !is_paged;
+        let by_plan = self.allocator.kind() == AllocatorKind::Planned;
         if by_plan || self.options.demand == Demand::Capacities {
             return Some(Request::whole(index, desc));
         }
@@ -378,11 +372,6 @@ impl<'a> Player<'a> {
             tensor: index,
             desc,
             bytes: line.bytes_for(counts).min(desc.bytes),
-            rows: Some(Rows {
-                rows: line.rows,
-                row_bytes: line.bytes / line.rows,
-                used_bytes: line.row_bytes_for(counts),
-            }),
         })
     }
 

@@ -42,31 +42,17 @@ fn the_plan_needs_what_lives_at_capacity_and_copies_nothing() {
 }
 
 #[test]
-fn growth_by_reallocation_copies_what_there_was_and_holds_both() {
+fn growth_by_reallocation_copies_what_there_was() {
     let sections = read(&trace()).unwrap();
-    let outcome = replay(&sections, AllocatorKind::Naive, &OPTIONS).unwrap().unwrap();
-    assert_eq!(outcome.copied_bytes, 48 * 4000);
-    // Every step takes three tensors and gives them back; the model was taken, taken again, and given back once.
-    assert_eq!(outcome.driver.calls, 21 * 6 + 3);
-    let live = live(&sections, 1).current_bytes;
-    assert_eq!(
-        outcome.driver.peak_reserved_bytes, live,
-        "the copy needs less than a step"
-    );
-}
-
-#[test]
-fn pages_grow_with_the_model_without_a_copy() {
-    let sections = read(&trace()).unwrap();
-    let outcome = replay(&sections, AllocatorKind::Sparse, &OPTIONS).unwrap().unwrap();
-    assert_eq!((outcome.refused, outcome.copied_bytes), (None, 0));
+    let outcome = replay(&sections, AllocatorKind::Tlsf, &OPTIONS).unwrap().unwrap();
+    assert_eq!((outcome.refused, outcome.copied_bytes), (None, 48 * 4000));
 }
 
 #[test]
 fn the_smallest_heap_is_between_what_lives_and_what_was_taken() {
     let sections = read(&trace()).unwrap();
     let live = live(&sections, 1);
-    for kind in [AllocatorKind::Planned, AllocatorKind::Tlsf, AllocatorKind::Naive] {
+    for kind in [AllocatorKind::Planned, AllocatorKind::Tlsf] {
         let need = smallest_heap(&sections, kind, &OPTIONS, 64 * MIB).unwrap().unwrap();
         let outcome = replay(&sections, kind, &OPTIONS).unwrap().unwrap();
         assert!(need + MIB / 4 >= live.current_bytes, "{} needs {need}", kind.name());
@@ -95,7 +81,7 @@ fn an_allocator_that_is_not_built_in_is_none() {
 #[test]
 fn the_plan_needs_no_more_than_two_percent_above_what_lives() {
     let files = stored().unwrap();
-    assert!(files.len() >= 3, "{files:?}");
+    assert!(files.len() >= 2, "{files:?}");
     for file in files {
         assert!(
             fs::metadata(&file).unwrap().len() < 200_000,
@@ -137,10 +123,9 @@ fn the_plan_needs_no_more_than_two_percent_above_what_lives() {
         assert!(requests.iter().all(|n| *n == requests[0]), "{name}: {requests:?}");
         let of = |kind| rows.iter().find(|row| row.kind == kind).unwrap();
         assert!(
-            of(AllocatorKind::Naive).own.copied_bytes > 0,
+            of(AllocatorKind::Tlsf).own.copied_bytes > 0,
             "{name}: the model did not grow"
         );
-        assert!(of(AllocatorKind::Naive).own.driver.calls > 1000 * planned.own.driver.calls);
     }
 }
 
