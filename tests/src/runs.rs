@@ -287,7 +287,7 @@ pub fn checkpoints(run: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The `kiln` program beside the test programs, built when it is not up to date.
+/// The `kiln` program: the one that the variable `KILN` names, or the one beside the test programs, built when it is not up to date.
 ///
 /// # Panics
 /// When it does not build.
@@ -295,9 +295,14 @@ pub fn checkpoints(run: &Path) -> Vec<PathBuf> {
 pub fn kiln() -> Command {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| {
+        if let Some(named) = std::env::var_os("KILN") {
+            return PathBuf::from(named);
+        }
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        // Together with a test program of the workspace, as tests are built: alone the program gets other features of what it
+        // depends on, and all of that is built twice.
         let status = Command::new(cargo)
-            .args(["build", "--quiet", "-p", "kiln", "--bin", "kiln"])
+            .args(["build", "--quiet", "--workspace", "--bin", "kiln", "--test", "sources"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .status()
             .expect("cargo starts");

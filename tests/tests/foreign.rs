@@ -1,6 +1,5 @@
 //! Kiln's files, read by splat-transform: no warning, as many Gaussians, and the values of the model within the errors that
 //! `docs/guide/export.md` states. `cargo xtask foreign` installs the program.
-#![cfg(target_os = "linux")]
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use std::fs;
@@ -12,11 +11,7 @@ use kiln::plugins::Subset;
 use kiln_sog::{INDEX, StreamedIndex};
 use kiln_tests::runs::Scratch;
 
-#[expect(dead_code, reason = "only models and their errors are used")]
-#[path = "exports/model.rs"]
-mod model;
-
-use model::{Errors, MIP, Splat, random, truth};
+use crate::exports::model::{Errors, MIP, Splat, random, truth};
 
 const COUNT: usize = 600;
 

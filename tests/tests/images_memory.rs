@@ -1,5 +1,4 @@
 //! Memory of decoded images stays within what was announced, measured on a process of its own.
-#![cfg(target_os = "linux")]
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

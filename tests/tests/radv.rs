@@ -1,5 +1,4 @@
 //! Every pipeline compiles for AMD cards, and none spills registers: on the devices that Mesa's driver for them makes up where there is none.
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::path::Path;

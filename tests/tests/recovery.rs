@@ -1,6 +1,5 @@
 //! Runs that are killed, interrupted or started again, as people meet them: nothing that was reached is lost, and the way on is
 //! the command that was printed.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;

@@ -1,5 +1,4 @@
 //! What browsers may keep of `kiln view`: models, as long as they ask whether they still hold, and nothing that grows.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;

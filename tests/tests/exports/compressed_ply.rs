@@ -8,7 +8,7 @@ use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
 
-use crate::model::{Errors, MIP, Splat, original, random, truth};
+use crate::exports::model::{Errors, MIP, Splat, original, random, truth};
 use crate::pack::from_half;
 use crate::ply::{Batch, Filter, PlyStream};
 

@@ -16,7 +16,7 @@ use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};
 
-use crate::model::{Errors, MIP, Splat, random, turned};
+use crate::exports::model::{Errors, MIP, Splat, random, turned};
 
 fn written(model: &Gaussians) -> Vec<u8> {
     let scratch = Scratch::new("glb");

@@ -12,8 +12,8 @@ use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};
 
-use crate::model::{MIP, Splat, random};
-use crate::tiles;
+use crate::exports::model::{MIP, Splat, random};
+use crate::exports::tiles;
 
 /// Three leaves and more.
 const COUNT: usize = 40_000;

@@ -6,8 +6,8 @@ use std::path::Path;
 use kiln::export::{PlyComments, PlyFlavor, read_model, read_ply, write_ply};
 use kiln_tests::runs::{Scratch, kiln, outcome};
 
-use crate::model::{MIP, random};
-use crate::spz_reader;
+use crate::exports::model::{MIP, random};
+use crate::exports::spz_reader;
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")

@@ -8,8 +8,8 @@ use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};
 
-use crate::model::{Errors, MIP, Splat, random, truth};
-use crate::spz_reader;
+use crate::exports::model::{Errors, MIP, Splat, random, truth};
+use crate::exports::spz_reader;
 
 fn written(scratch: &Scratch, model: &Gaussians, format: Format) -> std::path::PathBuf {
     let path = scratch.join("model");

@@ -11,8 +11,8 @@ use kiln::gaussians::Gaussians;
 use kiln_sog::StreamedIndex;
 use kiln_tests::runs::kiln;
 
-use crate::compressed_ply;
-use crate::model::{Errors, Splat, truth};
+use crate::exports::compressed_ply;
+use crate::exports::model::{Errors, Splat, truth};
 
 /// Gaussians of the model,
 const COUNT: usize = 120;

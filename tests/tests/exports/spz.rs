@@ -7,8 +7,8 @@ use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
 
-use crate::model::{Errors, MIP, Splat, random};
-use crate::spz_reader::{Header, read};
+use crate::exports::model::{Errors, MIP, Splat, random};
+use crate::exports::spz_reader::{Header, read};
 
 const VERSIONS: [SpzVersion; 3] = [SpzVersion::V2, SpzVersion::V3, SpzVersion::V4];
 

@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use crate::model::{Splat, turned};
+use crate::exports::model::{Splat, turned};
 
 /// What a file says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

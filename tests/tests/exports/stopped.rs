@@ -11,7 +11,7 @@ use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
 
-use crate::model::{MIP, random};
+use crate::exports::model::{MIP, random};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");

@@ -11,8 +11,8 @@ use kiln::plugins::Subset;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};
 
-use crate::model::{Errors, MIP, Splat, random, truth};
-use crate::spz_reader::{self, Header};
+use crate::exports::model::{Errors, MIP, Splat, random, truth};
+use crate::exports::spz_reader::{self, Header};
 
 const NAMES: [&str; 2] = ["KHR_gaussian_splatting", "KHR_gaussian_splatting_compression_spz_2"];
 

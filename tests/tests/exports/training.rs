@@ -4,7 +4,7 @@ use std::fs;
 
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json, rows};
 
-use crate::spz_reader;
+use crate::exports::spz_reader;
 
 #[test]
 fn a_run_leaves_the_files_it_was_asked_for() {

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::paths::tokens;
-use crate::sources;
+use crate::imports::paths::tokens;
+use crate::imports::sources;
 
 /// Functions of `fs` that open, write or remove what a path names. Looking, as `metadata` and `read_dir` do, is free.
 const OF_FS: [&str; 13] = [

@@ -5,7 +5,7 @@ use std::fs;
 use kiln::gaussians::Gaussians;
 use kiln_tests::runs::{self, Scratch, outcome};
 
-use crate::program::{ball, mesh, written};
+use crate::mesh::program::{ball, mesh, written};
 
 #[test]
 fn models_that_show_nothing_are_refused() {

@@ -18,7 +18,7 @@ use kiln_mesh::march::{BRICK_VOXELS, Bricks, Grid, bricks};
 use kiln_mesh::{Mesh, nearest, sample, topology};
 use kiln_tests::gpu::{assert_valid, open};
 
-use crate::solids;
+use crate::mesh::solids;
 
 /// Voxels on a device, with views whose depth is given.
 struct Bench {

@@ -5,8 +5,8 @@ use kiln::mesh::MeshFile;
 use kiln::mesh::texture::{Layout, write_textured};
 use kiln_tests::runs::Scratch;
 
-use crate::scene::{camera, photo, sheet};
-use crate::texture::baked;
+use crate::meshes::scene::{camera, photo, sheet};
+use crate::meshes::texture::baked;
 
 #[test]
 fn textured_files_are_whole() {

@@ -13,7 +13,7 @@ use kiln::vk::RecordOptions;
 use kiln_mesh::Mesh;
 use kiln_tests::gpu::{assert_valid, open};
 
-use crate::scene::{SIZE, camera, photo, sheet};
+use crate::meshes::scene::{SIZE, camera, photo, sheet};
 
 /// Bakes from views of one size.
 pub(crate) fn baked(mesh: Mesh, views: &[(Camera, Photo)], layout: Layout, cap_bytes: u64) -> Textured {

@@ -32,7 +32,7 @@ const LAST: u32 = 44;
 /// Checkpoints after iterations that are known beforehand.
 const LISTED: &[(&str, &str)] = &[("schedule.checkpoint", "[5, 9, 14, 18, 23, 27, 32, 36, 41]")];
 
-const TEST: &str = "crash::killed_runs_go_on_to_the_same_bytes";
+const TEST: &str = "train::crash::killed_runs_go_on_to_the_same_bytes";
 /// Where a child trains, whether it goes on, and the file operation at which it dies.
 const FOLDER: &str = "KILN_CRASH_FOLDER";
 const RESUME: &str = "KILN_CRASH_RESUME";

@@ -6,7 +6,7 @@ use std::path::Path;
 use kiln_tests::runs::json;
 use kiln_tests::view::View;
 
-use crate::stage::{Stage, copy, drawn, messages, ready, status, window};
+use crate::view_browser::stage::{Stage, copy, drawn, messages, ready, status, window};
 
 /// A run with something broken.
 struct Case {

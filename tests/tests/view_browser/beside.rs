@@ -9,8 +9,8 @@ use kiln_tests::browser::pixels::difference;
 use kiln_tests::view::View;
 use serde_json::json;
 
-use crate::files::drop_bytes;
-use crate::stage::{ITERATIONS, Stage, assert_content, copy, drawn, keep, ready, status, window};
+use crate::view_browser::files::drop_bytes;
+use crate::view_browser::stage::{ITERATIONS, Stage, assert_content, copy, drawn, keep, ready, status, window};
 
 /// What the canvas shows, without the labels and bars at its upper and lower ends.
 pub(crate) fn canvas(page: &Page, stage: &Stage) -> RgbImage {

@@ -5,7 +5,7 @@ use std::fs;
 use kiln_tests::runs::Scratch;
 use kiln_tests::view::View;
 
-use crate::stage::{Stage, assert_content, copy, keep, messages, window};
+use crate::view_browser::stage::{Stage, assert_content, copy, keep, messages, window};
 
 const COMPARISON: &str = r#"{
   "schema_version": 1, "kind": "compare", "command": "cargo lab compare garden --recipes default,mip",

@@ -8,8 +8,8 @@ use kiln_tests::browser::pixels::difference;
 use kiln_tests::runs;
 use kiln_tests::view::View;
 
-use crate::splats::{picture, renders};
-use crate::stage::{ITERATIONS, Stage, assert_content, drawn, keep, messages, ready, status, window};
+use crate::view_browser::splats::{picture, renders};
+use crate::view_browser::stage::{ITERATIONS, Stage, assert_content, drawn, keep, messages, ready, status, window};
 
 /// Drops a file of these bytes onto the canvas.
 pub(crate) fn drop_bytes(page: &Page, name: &str, bytes: &[u8]) {

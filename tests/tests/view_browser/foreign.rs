@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use kiln_tests::browser::pixels::difference;
 use kiln_tests::view::View;
 
-use crate::files::{drop_bytes, shown};
-use crate::splats::{picture, renders};
-use crate::stage::{ITERATIONS, Stage, assert_content, copy, drawn, keep, ready, status, window};
-use crate::streamed::settled;
+use crate::view_browser::files::{drop_bytes, shown};
+use crate::view_browser::splats::{picture, renders};
+use crate::view_browser::stage::{ITERATIONS, Stage, assert_content, copy, drawn, keep, ready, status, window};
+use crate::view_browser::streamed::settled;
 
 fn path(name: &str) -> PathBuf {
     xtask::root().join("tests/golden/splat_transform").join(name)

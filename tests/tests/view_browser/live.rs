@@ -7,7 +7,7 @@ use std::path::Path;
 use kiln_tests::runs::json;
 use kiln_tests::view::View;
 
-use crate::stage::{Stage, assert_content, change, copy, drawn, keep, ready, status, window};
+use crate::view_browser::stage::{Stage, assert_content, change, copy, drawn, keep, ready, status, window};
 
 fn append(path: &Path, text: &str) {
     OpenOptions::new()

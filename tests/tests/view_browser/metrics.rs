@@ -4,7 +4,7 @@ use kiln_tests::runs::json;
 use kiln_tests::view::View;
 use serde_json::Value;
 
-use crate::stage::{ITERATIONS, Stage, assert_content, change, copy, drawn, keep, ready, window};
+use crate::view_browser::stage::{ITERATIONS, Stage, assert_content, change, copy, drawn, keep, ready, window};
 
 #[test]
 fn curves_are_drawn() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::stage::{RUN, Stage, drawn, messages, ready, status, window};
+use crate::view_browser::stage::{RUN, Stage, drawn, messages, ready, status, window};
 
 /// Bytes of a model's answer that come through before its connection is cut.
 const THROUGH: usize = 20_000;

@@ -7,7 +7,7 @@ use kiln_tests::runs::{kiln, outcome};
 use kiln_tests::static_host;
 use kiln_tests::view::View;
 
-use crate::stage::{RUN, Stage, assert_content, copy, drawn, messages, ready, status, window};
+use crate::view_browser::stage::{RUN, Stage, assert_content, copy, drawn, messages, ready, status, window};
 
 #[test]
 fn an_export_works_on_the_plainest_server() {

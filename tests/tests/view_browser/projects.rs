@@ -9,7 +9,7 @@ use kiln_tests::runs::Scratch;
 use kiln_tests::view::View;
 use serde_json::Value;
 
-use crate::stage::{assert_content, drawn, ready, status, window};
+use crate::view_browser::stage::{assert_content, drawn, ready, status, window};
 
 /// What the table of blocks says, a text a row.
 fn rows(page: &Page) -> Value {

@@ -7,7 +7,7 @@ use kiln_tests::browser::Page;
 use kiln_tests::browser::pixels::difference;
 use kiln_tests::runs::json;
 
-use crate::stage::{ITERATIONS, RUN, Stage, assert_content, drawn, keep, status};
+use crate::view_browser::stage::{ITERATIONS, RUN, Stage, assert_content, drawn, keep, status};
 
 /// The bars of the viewer: mean absolute error in steps of 8 bits, and dB.
 const LARGEST_MEAN: f64 = 2.0;
@@ -298,7 +298,7 @@ fn a_driver_that_takes_its_memory_back_gets_the_model_again() {
     let page = stage.page("");
     drawn(&page);
     page.click("#frusta");
-    let before = crate::beside::canvas(&page, &stage);
+    let before = crate::view_browser::beside::canvas(&page, &stage);
     page.run(
         "window.lost = document.getElementById('view').getContext('webgl2').getExtension('WEBGL_lose_context'); \
          lost.loseContext()",
@@ -307,7 +307,7 @@ fn a_driver_that_takes_its_memory_back_gets_the_model_again() {
     page.run("lost.restoreContext()");
     page.wait("document.querySelectorAll('#messages [role=alert]').length === 0");
     drawn(&page);
-    let after = crate::beside::canvas(&page, &stage);
+    let after = crate::view_browser::beside::canvas(&page, &stage);
     assert!(difference(&before, &after).mean < 0.1, "another picture than before");
     assert_eq!(status(&page)["iteration"], ITERATIONS[1]);
 }

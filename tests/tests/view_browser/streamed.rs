@@ -10,9 +10,11 @@ use kiln_tests::runs::{kiln, outcome};
 use kiln_tests::static_host;
 use kiln_tests::view::View;
 
-use crate::projects::keep_all;
-use crate::splats::{picture, renders};
-use crate::stage::{ITERATIONS, Stage, assert_content, copy, drawn, keep, messages, ready, status, window};
+use crate::view_browser::projects::keep_all;
+use crate::view_browser::splats::{picture, renders};
+use crate::view_browser::stage::{
+    ITERATIONS, Stage, assert_content, copy, drawn, keep, messages, ready, status, window,
+};
 
 /// How often the trained model stands in the row, and how far apart, world units: several leaves, all of which the cameras see.
 const COPIES: u16 = 6;

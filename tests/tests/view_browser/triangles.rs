@@ -11,7 +11,7 @@ use kiln_tests::setup::fault;
 use kiln_tests::static_host;
 use kiln_tests::view::View;
 
-use crate::stage::{assert_content, drawn, keep, ready, status, window};
+use crate::view_browser::stage::{assert_content, drawn, keep, ready, status, window};
 
 /// Triangles on pictures 80 pixels wide, with a snapshot as often as it may be.
 const TRIANGLES: [(&str, &str); 8] = [

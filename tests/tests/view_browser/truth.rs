@@ -8,7 +8,9 @@ use kiln_tests::runs::{self, json};
 use kiln_tests::view::View;
 use serde_json::{Value, json};
 
-use crate::stage::{ITERATIONS, Stage, assert_content, change, copy, drawn, messages, ready, status, window};
+use crate::view_browser::stage::{
+    ITERATIONS, Stage, assert_content, change, copy, drawn, messages, ready, status, window,
+};
 
 type Break = fn(&Path);
 

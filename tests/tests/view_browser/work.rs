@@ -4,7 +4,7 @@ use kiln_tests::browser::Page;
 use kiln_tests::view::View;
 use serde_json::json;
 
-use crate::stage::{Stage, assert_content, change, copy, drawn, keep, ready, status, window};
+use crate::view_browser::stage::{Stage, assert_content, change, copy, drawn, keep, ready, status, window};
 
 /// Presses a key where the focus is.
 fn press(page: &Page, key: &str) {
@@ -121,7 +121,7 @@ fn no_window_is_too_small() {
     // In a small window the scene comes first; its panel is a press away.
     let small = window();
     small.resize(390, 800);
-    small.go(&format!("{}&run={}", stage.view.url, crate::stage::RUN));
+    small.go(&format!("{}&run={}", stage.view.url, crate::view_browser::stage::RUN));
     ready(&small);
     drawn(&small);
     assert_eq!(small.eval("document.getElementById('side').hidden"), true);

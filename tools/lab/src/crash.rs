@@ -36,8 +36,7 @@ pub struct Arguments {
 pub fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let test = [
         "test",
-        "--package",
-        "kiln-tests",
+        "--workspace",
         "--test",
         "train",
         "--",

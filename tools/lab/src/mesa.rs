@@ -21,8 +21,8 @@ const SUITE: &str = "bookworm-backports main";
 /// The driver, and what it needs newer than the system has it.
 const PACKAGES: [&str; 3] = ["mesa-vulkan-drivers", "libdrm2", "libdrm-amdgpu1"];
 /// Test programs that find more on this driver than on the old one.
-const PROGRAMS: [&str; 3] = ["train", "gpu", "vulkan_checks"];
-/// Which tests of them, by the start of their names.
+const PROGRAMS: [&str; 3] = ["train", "device", "vulkan"];
+/// Which tests of them, by a part of their names.
 const TESTS: [&str; 5] = [
     "guard::",
     "step::",
@@ -64,7 +64,7 @@ fn checks(root: &Path, steps: &mut Steps) -> Result<()> {
     if !manifest.is_file() {
         steps.time("newer Mesa", || fetch(&folder, &manifest))?;
     }
-    let mut args = vec!["test", "-p", "kiln-tests", "--no-fail-fast"];
+    let mut args = vec!["test", "--workspace", "--no-fail-fast"];
     for program in &PROGRAMS {
         args.extend(["--test", program]);
     }
@@ -76,7 +76,7 @@ fn checks(root: &Path, steps: &mut Steps) -> Result<()> {
         .env("VK_DRIVER_FILES", &manifest)
         .env("VK_ICD_FILENAMES", &manifest);
     tests.env("LD_LIBRARY_PATH", libraries(&folder));
-    steps.run_tests("tests on the newer Mesa", vec![tests])
+    steps.run_tests("tests on the newer Mesa", tests)
 }
 
 fn libraries(folder: &Path) -> PathBuf {

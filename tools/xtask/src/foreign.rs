@@ -43,8 +43,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
 fn alone(root: &Path, steps: &mut Steps) -> Result<()> {
     steps.time("set-up", || setup::ensure(&[Need::PythonVenv]))?;
     ensure(root, steps)?;
-    let tests = steps::cargo(root, &["test", "-p", "kiln-tests", "--test", "foreign"]);
-    steps.run_tests("tests", vec![tests])
+    let tests = steps::cargo(root, &["test", "--workspace", "--test", "host", "foreign::"]);
+    steps.run_tests("tests", tests)
 }
 
 fn folder(root: &Path) -> PathBuf {

@@ -6,7 +6,6 @@
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, Result};
@@ -53,39 +52,13 @@ impl Steps {
         })
     }
 
-    /// Runs `cargo test`s as a step, and keeps their result lines, each with the name of its test program. Two run side by side, and
-    /// whoever is done takes the next: what takes long goes first, so that both end together. One shows its output as it comes, the
-    /// other after each program. All commands run, and the first failure counts.
-    pub fn run_tests(&mut self, name: &str, commands: Vec<Command>) -> Result<()> {
+    /// Runs a `cargo test` as a step, and keeps its result lines, each with the name of its test program.
+    pub fn run_tests(&mut self, name: &str, command: Command) -> Result<()> {
         let mut results = Vec::new();
         let outcome = self.time(name, || {
-            let queue = Mutex::new(commands.into_iter().enumerate());
-            let work = |output| {
-                let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                std::iter::from_fn(next)
-                    .map(|(number, command)| (number, run_test_command(command, output)))
-                    .collect::<Vec<_>>()
-            };
-            let workers = std::thread::scope(|scope| {
-                let threads = [Output::Lines, Output::Programs].map(|output| {
-                    scope.spawn({
-                        let work = &work;
-                        move || work(output)
-                    })
-                });
-                threads.map(std::thread::ScopedJoinHandle::join)
-            });
-            let mut done = Vec::new();
-            for worker in workers {
-                done.extend(worker.map_err(|_| Failure::new("a thread that ran tests panicked"))?);
-            }
-            done.sort_by_key(|(number, _)| *number);
-            let mut outcome = Ok(());
-            for (_, (found, ended)) in done {
-                results.extend(found);
-                outcome = outcome.and(ended);
-            }
-            outcome
+            let (found, ended) = run_test_command(command);
+            results = found;
+            ended
         });
         self.results.extend(results);
         outcome
@@ -120,17 +93,8 @@ impl Steps {
     }
 }
 
-/// How the output of tests is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Output {
-    /// Line by line.
-    Lines,
-    /// What a test program printed, at its end.
-    Programs,
-}
-
 /// Runs a `cargo test`; its result lines, and how it ended.
-fn run_test_command(mut command: Command, output: Output) -> (Vec<String>, Result<()>) {
+fn run_test_command(mut command: Command) -> (Vec<String>, Result<()>) {
     let text = line(&command);
     eprintln!("$ {text}");
     let mut results = Vec::new();
@@ -147,7 +111,7 @@ fn run_test_command(mut command: Command, output: Output) -> (Vec<String>, Resul
             .map_err(|e| not_started(&command, &e))?;
         // The command holds the pipe's writing end, and the reader waits for the last one to close.
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        results = show(BufReader::new(reader), output);
+        results = show(BufReader::new(reader));
         let status = child
             .wait()
             .map_err(|e| Failure::new(format!("`{text}` was lost: {e}")))?;
@@ -162,29 +126,20 @@ fn run_test_command(mut command: Command, output: Output) -> (Vec<String>, Resul
 }
 
 /// Echoes the lines and picks the test results among them.
-fn show(reader: impl std::io::BufRead, output: Output) -> Vec<String> {
+fn show(reader: impl std::io::BufRead) -> Vec<String> {
     let mut results = Vec::new();
     let mut program = String::new();
-    let mut held = String::new();
     for bytes in reader.split(b'\n').map_while(std::result::Result::ok) {
         let text = String::from_utf8_lossy(&bytes);
         let trimmed = text.trim();
-        let heading = trimmed.strip_prefix("Running ").or(trimmed.strip_prefix("Doc-tests "));
-        if heading.is_some() {
-            eprint!("{}", std::mem::take(&mut held));
-        }
-        match output {
-            Output::Lines => eprintln!("{text}"),
-            Output::Programs => held.extend([&text, "\n"]),
-        }
-        if let Some(name) = heading {
+        eprintln!("{text}");
+        if let Some(name) = trimmed.strip_prefix("Running ").or(trimmed.strip_prefix("Doc-tests ")) {
             let kind = if trimmed.starts_with("Doc") { "doc " } else { "" };
             program = format!("{kind}{}", name.split(" (").next().unwrap_or(name));
         } else if trimmed.starts_with("test result:") {
             results.push(format!("{trimmed} [{program}]"));
         }
     }
-    eprint!("{held}");
     results
 }
 
@@ -236,30 +191,18 @@ mod tests {
             "test result: ok. 1 passed; 0 failed [unittests src/lib.rs]",
             "test result: ok. 0 passed; 0 failed [doc kiln]",
         ];
-        for output in [Output::Lines, Output::Programs] {
-            assert_eq!(show(text.as_bytes(), output), want);
-        }
+        assert_eq!(show(text.as_bytes()), want);
     }
 
     #[test]
     #[cfg(unix)]
     fn both_streams_of_a_test_run_are_read_in_order_and_its_status_counts() {
-        let script = |number: &str, status: u8| {
-            let text = format!("echo '     Running {number}.rs (x)' >&2; echo 'test result: {status}.'; exit {status}");
-            let mut command = Command::new("sh");
-            command.args(["-c", &text]);
-            command
-        };
-        let commands = vec![script("a", 3), script("b", 0), script("c", 0)];
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo '     Running a.rs (x)' >&2; echo 'test result: 3.'; exit 3"]);
         let mut steps = Steps::default();
-        let failed = steps.run_tests("tests", commands).err();
+        let failed = steps.run_tests("tests", command).err();
         assert!(failed.is_some_and(|f| f.code == 1 && f.message.starts_with("step `tests`")));
-        let want = [
-            "test result: 3. [a.rs]",
-            "test result: 0. [b.rs]",
-            "test result: 0. [c.rs]",
-        ];
-        assert_eq!(steps.results, want);
+        assert_eq!(steps.results, ["test result: 3. [a.rs]"]);
     }
 
     #[test]

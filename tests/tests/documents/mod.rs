@@ -1,7 +1,6 @@
 //! The commands that README and guide show are run as they stand, page by page, each in a folder with what the page takes
 //! for granted. `kiln` is the program itself, with settings that make it quick and a CPU driver enough; programs that do not
 //! belong to the project have stand-ins. What needs a card (its name, its memory) is left out of the command line.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use std::fs;

@@ -1,5 +1,4 @@
 //! `kiln view` over real sockets: what it serves, and what it refuses.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod answers;

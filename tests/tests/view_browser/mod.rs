@@ -1,7 +1,6 @@
 //! The viewer in a real browser, served by `kiln view`, showing a run that the trainer has just written.
 //!
 //! With `KILN_SCREENSHOTS=FOLDER` the main states are also written as PNG files.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bad_input;

@@ -1,5 +1,4 @@
 //! Scenes in blocks: split, trained, merged, and what is said where something does not belong together.
-#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod cut;

@@ -1,0 +1,4 @@
+//! The viewer in a real browser.
+
+#[cfg(unix)]
+mod view_browser;
