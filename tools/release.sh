@@ -36,9 +36,15 @@ cp -r configs/default.yaml configs/profiles configs/recipes configs/schema.json 
 "$kiln" completions zsh > "$top/completions/_kiln"
 "$kiln" completions fish > "$top/completions/kiln.fish"
 "$kiln" man > "$top/man/kiln.1"
-for command in train eval render export plan view profiles inspect memory doctor flags; do
-  "$kiln" man "$command" > "$top/man/kiln-$command.1"
+# The verbs as the program lists them, one page each.
+commands=$("$kiln" --help | sed -n '/^Commands:$/,/^$/s/^  \([a-z][a-z-]*\)  .*/\1/p')
+for command in $commands; do
+  [ "$command" = help ] || "$kiln" man "$command" > "$top/man/kiln-$command.1"
 done
+if [ "$(find "$top/man" -type f | wc -l)" -lt 10 ]; then
+  echo "error: $kiln --help lists fewer verbs than there are; see how this script reads it" >&2
+  exit 1
+fi
 
 mkdir -p "$out"
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(git log -1 --format=%ct)" -C "$folder" -cf - "$name" | gzip -n9 > "$out/$name.tar.gz"
