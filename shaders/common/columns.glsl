@@ -2,13 +2,16 @@
 //
 // The loops over rows are written out by macros because arrays stay in registers only under constant indices. Rows come in
 // fours; a four that a splat reaches in no column of a subgroup is skipped by a loop of zero or one turn, because CPU
-// drivers turn a branch into a mask and do its work anyway, while a loop ends when no lane wants it. `UNROLLED` has no such loops.
+// drivers turn a branch into a mask and do its work anyway, while a loop ends when no lane wants it. `UNROLLED` has
+// branches: what is not finite in a splat must not reach rows that it does not.
 
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 
 #define FOUR_ROWS(A, B, C, D, DO) \
     for (uint turn = 0u; turn < (UNROLLED != 0u || (reach.x <= D && reach.y >= A) ? 1u : 0u); ++turn) { \
-        DO(A) DO(B) DO(C) DO(D) \
+        if (UNROLLED == 0u || (reach.x <= D && reach.y >= A)) { \
+            DO(A) DO(B) DO(C) DO(D) \
+        } \
     }
 
 #define EACH_REACHED_ROW(DO) \

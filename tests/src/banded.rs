@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln::gaussians::Gaussians;
-use kiln::kernels::views::Reduction;
+use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{Budget, Gpu};
 use kiln::plan::{Demand, plan};
 use kiln::record::events::{Event, EventRow};
@@ -68,6 +68,12 @@ pub fn profile(settings: Settings<'_>) -> Setup {
 /// When the plan does not fit the device.
 #[must_use]
 pub fn trainer(device: &Arc<vk::Device>, profile: &Setup, reduction: Reduction, model: &Gaussians) -> Trainer {
+    trainer_with(device, profile, &variants(reduction), model)
+}
+
+/// The same with kernels of these variants.
+#[must_use]
+pub fn trainer_with(device: &Arc<vk::Device>, profile: &Setup, variants: &Variants, model: &Gaussians) -> Trainer {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes/stilllife");
     let mut index = SceneIndex::load(&root, &SceneOptions::default()).expect("bundled scene");
     index.train.truncate(6);
@@ -87,7 +93,7 @@ pub fn trainer(device: &Arc<vk::Device>, profile: &Setup, reduction: Reduction, 
     let demand = Demand::count(profile, &index, model);
     let limits = Gpu::limits(device);
     let Setup { profile, faults } = profile;
-    let (plan, report) = plan(profile, &index, &demand, budget, limits, &variants(reduction), faults).expect("fits");
+    let (plan, report) = plan(profile, &index, &demand, budget, limits, variants, faults).expect("fits");
     Trainer::new(device, profile.clone(), plan, report, &index, Some(model), faults).expect("commits")
 }
 
