@@ -1,4 +1,4 @@
-//! Tells the engine which commit it is built from: `KILN_COMMIT` in the environment, else git's answer, else `unknown`.
+//! Compiles the commit into the engine: `KILN_COMMIT` in the environment, else git's answer, else `unknown`.
 //! Lists the files of the viewer's page, which are embedded.
 //! Optimised builds carry the LPIPS weights, so that an installed program needs no other file; the others would only
 //! grow by them, and find them in the source tree.

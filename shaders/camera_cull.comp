@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Who stays when Gaussians are held against all training cameras: key 1, or 0 for those in whose place a camera stood, those that
+// Keeps or removes Gaussians by all training cameras: key 1, or 0 for those at the place of a camera, those that
 // too few cameras see, and the faint. `kernels/camera_cull.rs` says what counts.
 #include "common/group.glsl"
 #include "common/densify.glsl"

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Lists the parents in id order: entry k says who is copied to slot count + k, and whether it is split.
+// Lists the parents in id order: entry k is the Gaussian that is copied to slot count + k, and whether it is split.
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/scan.glsl"

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Turns the copies of split parents, and the parents themselves, into children: samples of the parent, centre = mean +
-// R (s * normal), log scale = ln s - ln divisor. Newborn Gaussians and split parents start with zero moments and statistics.
+// R (s * normal), log scale = ln s - ln divisor. New Gaussians and split parents start with zero moments and statistics.
 #include "common/group.glsl"
 #include "common/step.glsl"
 #include "common/densify.glsl"

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Who is selected, and with which score: selected means g >= threshold or ga >= Q; the score is the larger of g / threshold
+// Selects Gaussians, with a score: selected means g >= threshold or ga >= Q; the score is the larger of g / threshold
 // and ga / Q. The key of a selected Gaussian is its score's bits plus one, of every other 0.
 #include "common/group.glsl"
 #include "common/densify.glsl"

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Who stays alive: key 1, or 0 for the dead. Clears the statistics of every Gaussian.
+// Prunes: key 1 for Gaussians that stay, 0 for the others. Clears the statistics of every Gaussian.
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/planes.glsl"

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // What the density's terms want of each Gaussian of a chunk: of its samples' places and its normal as the Gaussian that they are
-// of, and of its part in the density around the samples of those whose neighbour it is. Everybody collects in the order of
+// of, and of its part in the density around the samples of those whose neighbour it is. Every Gaussian collects in the order of
 // ids, so nothing is scattered and sums are the same every time.
 #include "common/group.glsl"
 #include "common/step.glsl"

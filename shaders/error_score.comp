@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // Scores of the strategy `error_guided`: the product of a Gaussian's splatted error and mean abs gradient, each to an
-// exponent. The key of who may give birth is its score's bits plus one, of every other 0.
+// exponent. The key of a Gaussian that may be cloned or split is its score's bits plus one, of every other 0.
 #include "common/group.glsl"
 #include "common/densify.glsl"
 #include "common/scan.glsl"

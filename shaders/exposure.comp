@@ -77,7 +77,7 @@ void main() {
     uint lane = gl_LocalInvocationIndex;
     uint tiles = u.tiles_x * u.tiles_y;
     uint base = u.view * EXPOSURE_WORDS;
-    // The lanes that also move this view's map when all are centred, so that nobody reads what another lane has written.
+    // The lanes that also move this view's map when all are centred, so that no lane reads what another has written.
     uint home = 12u * (u.view % CENTRE_VIEWS);
     uint component = lane % 12u;
     float rest = component % 5u == 0u ? 1.0 : 0.0;  // the diagonal of A

@@ -38,7 +38,7 @@ void main() {
     vec4 d = gradient_d[v];
 #endif
     for (uint k = 0u; k < count; ++k) {
-        // A slot without a tile belongs to nobody and was never written.
+        // A slot without a tile belongs to no Gaussian and was never written.
         if (owners[start + k] == v) {
             a += partial_a[start + k];
             b += partial_b[start + k];

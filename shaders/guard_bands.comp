@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Looks at bands of memory that nobody may write: how many words of each are no longer the pattern, which is the first of
+// Looks at bands of memory that no pass may write: how many words of each are no longer the pattern, which is the first of
 // them, and what it is now. A group looks at one band; groups share nothing, so the result does not depend on their order.
 #include "common/group.glsl"
 

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Who is dead, and with which weight the living are copied: their opacity in whole steps, rounded at random so that its mean
+// Finds dead Gaussians, and the weight with which the others are copied: their opacity in whole steps, rounded at random so that its mean
 // is the opacity. Sums of weights and numbers of dead per 256 Gaussians.
 #include "common/group.glsl"
 #include "common/step.glsl"

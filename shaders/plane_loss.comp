@@ -115,7 +115,7 @@ void main() {
     }
     uvec2 pixel = uvec2(tile % u.tiles_x, tile / u.tiles_x) * 16u + uvec2(lane & 15u, lane >> 4);
     uint at = pixel.y * u.width + pixel.x;
-    // Pixels at the border have no normal, and their gradients are nobody's.
+    // Pixels at the border have no normal, and no gradients.
     bool inside = pixel.x > 0u && pixel.y > 0u && pixel.x + 1u < u.width && pixel.y + 1u < u.height;
     float value = 0.0;
 #ifdef EDGES

@@ -14,7 +14,7 @@
 // follow from two numbers a pixel, the pull on the exponent and the blending weight, so pixels leave those two in shared
 // memory for eight splats; then lanes change sides: a lane takes one splat and sums over a row of eight pixels in its
 // registers, and rows are added with a few shuffles. Each sum goes to the splat with a float atomic or, where there are
-// none, by comparing and exchanging the word until nobody came between.
+// none, by comparing and exchanging the word until no other thread came between.
 //
 // `surface` variants go on with the gradients of blended planes: a splat's plane is blended like its colour, so its product with
 // them adds to the pull, and its gradient is theirs by blending weights.

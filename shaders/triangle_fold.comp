@@ -40,7 +40,7 @@ void main() {
     vec4 f = gradient_f[v];
 #endif
     for (uint k = 0u; k < count; ++k) {
-        // A slot without a tile belongs to nobody and was never written.
+        // A slot without a tile belongs to no triangle and was never written.
         if (owners[start + k] == v) {
             a += partial_a[start + k];
             b += partial_b[start + k];

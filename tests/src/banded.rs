@@ -1,4 +1,4 @@
-//! Trainers of a small scene that can be told to run short of anything, and what their runs tell and leave.
+//! Trainers of a small scene that can be made to run short of anything, and what their runs report and leave.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ pub const BUSY: [(&str, &str); 8] = [
     ("strategy.reset.until", "100"),
 ];
 
-/// What a run tells and leaves.
+/// What a run reports and leaves.
 #[derive(Debug)]
 pub struct Run {
     /// Status words, in order.
@@ -167,7 +167,7 @@ impl Run {
         self.statuses.iter().map(|s| s.counters.intersections).collect()
     }
 
-    /// Stalls that were told.
+    /// Stalls that were reported.
     #[must_use]
     pub fn stalls(&self) -> usize {
         let stall = |row: &&EventRow| matches!(row.event, Event::Stall { .. });

@@ -21,7 +21,7 @@ pub fn used() -> Duration {
     TICK * ticks.iter().sum::<u32>()
 }
 
-/// Time since the first call: other systems do not tell processor time without foreign calls.
+/// Time since the first call: other systems do not report processor time without foreign calls.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn used() -> Duration {

@@ -356,7 +356,7 @@ fn a_run_finds_its_scene_from_any_folder() {
     );
 }
 
-/// What is missing is told before a device is looked for, and a profile's card is planned for without one.
+/// What is missing is reported before a device is looked for, and a profile's card is planned for without one.
 #[test]
 fn a_machine_without_a_driver_still_answers() {
     let bare = |arguments: &[&str]| {

@@ -1,5 +1,5 @@
 //! Devices that misbehave: one that is lost is opened again and the run ends as if nothing had been, one that is lost twice
-//! ends the run with a report, one that is silent is told of, and steps are cut so that none keeps it busy for long.
+//! ends the run with a report, one that is silent is reported, and steps are cut so that none keeps it busy for long.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;
@@ -116,7 +116,7 @@ fn what_a_driver_says_of_a_lost_device_is_understood() {
         assert_eq!(runs::events(&root, "device_lost").len(), 1, "{way}: nothing was lost");
         assert!(result(&root) == result(&whole), "{way}: another end");
     }
-    // A mesh is made in one go: what was lost is told, no file is there by half, and another go gives it.
+    // A mesh is made in one go: what was lost is reported, no file is there by half, and another go gives it.
     let mesh = |folder: &Path, ways: &[&str]| {
         let mut command = runs::kiln();
         command.arg("mesh").arg(&whole).arg("-o").arg(folder);
@@ -182,7 +182,7 @@ fn a_device_that_is_lost_twice_ends_the_run() {
     assert_eq!(lost.last().unwrap()["detail"]["submit_ms"], 12, "{lost:?}");
 }
 
-/// A device that finishes nothing for longer than is asked for is told of by pass, on the console at once and in the
+/// A device that finishes nothing for longer than is set is reported by pass, on the console at once and in the
 /// metrics.
 #[test]
 fn silence_is_told_by_pass() {

@@ -1,4 +1,4 @@
-//! What a run tells while it happens: event files, JSON lines, memory rows, pictures off the training path, early stop.
+//! What a run reports while it happens: event files, JSON lines, memory rows, pictures off the training path, early stop.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use std::fs;
@@ -42,7 +42,7 @@ fn scalars(events: &[Event], tag: &str) -> Vec<(u64, f32)> {
     of_tag(events, tag).into_iter().map(of).collect()
 }
 
-/// One event file tells the same as `metrics.jsonl` and `memory.jsonl`; histograms between evaluations count the whole
+/// One event file holds the same as `metrics.jsonl` and `memory.jsonl`; histograms between evaluations count the whole
 /// model; a resumed run goes on in a file of its own.
 #[test]
 fn tensorboard_sees_the_run() {
@@ -302,7 +302,7 @@ fn a_picture_that_cannot_be_written_ends_the_run() {
         run["evals"].as_array().unwrap().is_empty(),
         "what is not there is not listed"
     );
-    // What was told before the end is there.
+    // What was reported before the end is there.
     assert!(
         rows(&root.join("metrics.jsonl"))
             .iter()

@@ -95,7 +95,7 @@ fn a_run_is_evaluated_and_rendered_as_training_did() {
     let again: EvalFile = serde_json::from_str(&kiln(&line).expect("evaluates")).expect("JSON");
     assert!(differences(&written, &again)[0] < 0.02);
 
-    // another trainer's file does not say how it is drawn: as plain 3DGS, unless it is told
+    // another trainer's file does not say how it is drawn: as plain 3DGS, unless set
     let foreign = folder.join("foreign.ply");
     without_comments(&fused, &foreign);
     // outside of the run, whose settings are not theirs

@@ -129,7 +129,7 @@ pub enum Verdict {
 /// Why there are no blocks.
 #[derive(Debug, thiserror::Error)]
 pub enum CutError<E> {
-    /// Whoever was asked failed.
+    /// The callback failed.
     #[error(transparent)]
     Asked(E),
     /// A block does not fit and cannot be cut either.

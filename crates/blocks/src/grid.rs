@@ -1,6 +1,6 @@
 //! How many Gaussians each piece of the plane is to get.
 //!
-//! Owns the cells and their demand. Promises that the demand of all cells together is exactly what was asked for, and that
+//! Owns the cells and their demand. Promises that the demand of all cells together is exactly the requested number, and that
 //! sums over boxes cost the same for any box. What lies outside the grid counts for the cell of its border.
 
 use crate::Rect;

@@ -77,7 +77,7 @@ fn resolved(folder: &Path, name: &Path) -> io::Result<PathBuf> {
         )
     };
     let root = folder.canonicalize()?;
-    // What is elsewhere is not looked for: whether it is there is nobody's business.
+    // What is elsewhere is not looked for: whether it is there is not revealed.
     if climbs_out(name) || (name.is_absolute() && !name.starts_with(folder) && !name.starts_with(&root)) {
         return Err(outside());
     }

@@ -49,7 +49,7 @@ pub fn read_start(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a regular file, or makes it, for reading and for writing behind its end. A link is not followed: what is appended must not end
-/// up in somebody else's file.
+/// up in another file.
 ///
 /// # Errors
 /// Those of opening, and `InvalidInput` for what is no regular file.

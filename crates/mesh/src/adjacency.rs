@@ -1,4 +1,4 @@
-//! Who meets whom: the triangles around each vertex, and across each edge.
+//! Adjacency: the triangles around each vertex, and across each edge.
 
 use crate::Mesh;
 use crate::edges::{Edges, ends};

@@ -1,4 +1,4 @@
-//! What nobody sees goes.
+//! Removal of what no view sees.
 
 use crate::{Error, Mesh};
 

@@ -180,7 +180,7 @@ impl Oriented {
         }
     }
 
-    /// Samples of a mesh; of two with one seed, `stream` tells them apart.
+    /// Samples of a mesh; of two with one seed, `stream` distinguishes them.
     fn sampled(mesh: &Mesh, settings: &Settings, stream: u64) -> Result<Self, Error> {
         let samples = by_area(
             mesh,

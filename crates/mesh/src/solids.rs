@@ -1,6 +1,6 @@
 //! The solid things of the synthetic scene `solids`, known exactly: a square on the ground, balls on it and thin poles.
 //!
-//! Coordinates are in scene units, z is up. What they look like is the business of whoever draws the scene.
+//! Coordinates are in scene units, z is up. Their looks are up to the caller that draws the scene.
 
 use crate::random::Random;
 use crate::vector::{V3, narrow, norm, scale, sub, wide};

@@ -1,11 +1,11 @@
-//! Prefix codes of lossless WebP: lengths from counts, and how they are told.
+//! Prefix codes of lossless WebP: lengths from counts, and how they are written.
 
 use super::webp::Bits;
 
 /// Longest code word of a symbol, and of a length in the code of lengths.
 const MOST_BITS: u32 = 15;
 const MOST_LENGTH_BITS: u32 = 7;
-/// Order in which the code of lengths is told.
+/// Order in which the code of lengths is written.
 const LENGTH_ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// A prefix code: for each symbol its word, bits reversed, and its length; 0 for symbols that never come.
@@ -30,7 +30,7 @@ impl Code {
         bits.put(self.words[symbol].into(), self.lengths[symbol].into());
     }
 
-    /// Tells the code; symbols of a lone one take no bits from here on.
+    /// Writes the code; symbols of a lone one take no bits from here on.
     pub(crate) fn describe(&mut self, bits: &mut Bits) {
         let used: Vec<usize> = (0..self.lengths.len()).filter(|&s| self.lengths[s] > 0).collect();
         if used.len() <= 2 && used.iter().all(|&symbol| symbol < 256) {
@@ -51,7 +51,7 @@ impl Code {
         for (symbol, ..) in &told {
             counts[*symbol] += 1;
         }
-        // a code of one word of no bits cannot be told this way
+        // a code of one word of no bits cannot be written this way
         if counts.iter().filter(|&&count| count > 0).count() == 1 {
             counts[usize::from(counts[0] > 0)] += 1;
         }

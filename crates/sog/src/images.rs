@@ -7,7 +7,7 @@ use image_webp::WebPDecoder;
 use super::Error;
 use super::webp::Pixel;
 
-/// Pixels that are read without asking how many bytes tell them,
+/// Pixels that are read however few bytes code them,
 const FREE_PIXELS: u64 = 1 << 20;
 /// and how many more for each byte: one value all over takes next to none.
 const PIXELS_A_BYTE: u64 = 1 << 12;

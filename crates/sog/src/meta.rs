@@ -8,7 +8,7 @@ use super::Error;
 const VERSION: u32 = 2;
 /// Most Gaussians: pixels of the largest image.
 const MOST_COUNT: u64 = 1 << 28;
-/// Most colours of the palette of spherical harmonics: two bytes tell one.
+/// Most colours of the palette of spherical harmonics: two bytes number one.
 pub(crate) const MOST_PALETTE: usize = 1 << 16;
 
 /// Description of a set of images.

@@ -33,7 +33,7 @@ pub(crate) struct Palette {
 pub(crate) trait Vectors: Sync {
     fn len(&self) -> usize;
     fn get(&self, index: usize) -> &[f32];
-    /// False when nobody wants the palette any more.
+    /// False once the palette is cancelled.
     fn is_wanted(&self) -> bool {
         true
     }

@@ -40,7 +40,7 @@ pub(crate) fn rotation(quat: [f32; 4]) -> [u8; 4] {
     pixel
 }
 
-/// The quaternion (w, x, y, z) of a pixel; none when its alpha tells no component.
+/// The quaternion (w, x, y, z) of a pixel; none when its alpha names no component.
 pub(crate) fn quaternion([r, g, b, tag]: [u8; 4]) -> Option<[f32; 4]> {
     let largest = usize::from(tag.checked_sub(LARGEST_W)?);
     let others = [r, g, b].map(|byte| (f64::from(byte) / 255.0 - 0.5) * SQRT_2);

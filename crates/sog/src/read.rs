@@ -64,7 +64,7 @@ impl Model {
 /// Gives a file, by its name.
 pub type Get<'a> = dyn FnMut(&str) -> Result<Vec<u8>, Error> + 'a;
 
-/// Memory that Gaussians may take without asking how many bytes tell them,
+/// Memory that Gaussians may take however few bytes code them,
 const FREE_BYTES: u64 = 16 << 20;
 /// and how much more for each byte. Files of trained models hold 13 to 28 bytes a Gaussian, which becomes 53 to 233; only their
 /// images can be smaller that say the same of all.
@@ -105,7 +105,7 @@ pub(crate) struct Taken {
     memory: u64,
 }
 
-/// Most memory of what is told by so many bytes.
+/// Most memory of what so many bytes code.
 pub(crate) const fn room(bytes: u64) -> u64 {
     FREE_BYTES.saturating_add(MOST_GROWTH.saturating_mul(bytes))
 }

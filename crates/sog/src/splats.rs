@@ -33,7 +33,7 @@ pub trait Splats: Sync {
     /// Coefficients of higher degrees, `[coefficient][channel]`: 0, 9, 24 or 45 values.
     fn rest(&self, index: usize) -> &[f32];
 
-    /// False when nobody wants the files any more, and then for good. It is asked now and then.
+    /// False once the files are cancelled, and then for good. Called now and then.
     fn is_wanted(&self) -> bool {
         true
     }

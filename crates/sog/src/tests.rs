@@ -156,7 +156,7 @@ fn damaged_archives_are_errors() {
     }
 }
 
-/// What a description may say wrongly, each told by name.
+/// What a description may say wrongly, each named.
 #[test]
 fn descriptions_are_held_against_the_images() {
     let whole = files(&Random::new(50, 2));

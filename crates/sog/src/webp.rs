@@ -9,7 +9,7 @@ use super::huffman::Code;
 
 /// Most pixels of a side: no reader takes the last one that the format could name.
 pub(crate) const MOST_SIDE: usize = (1 << 14) - 1;
-/// Longest run that one symbol tells, and the shortest that is worth it.
+/// Longest run that one symbol codes, and the shortest that is worth it.
 const MOST_RUN: usize = 4096;
 const LEAST_RUN: usize = 3;
 /// Symbols of literals and of lengths in the first code.
@@ -197,7 +197,7 @@ pub(crate) fn encode(pixels: &[Pixel], width: usize) -> Result<Vec<u8>, Error> {
     bits.put(height as u64 - 1, 14);
     bits.put(u64::from(pixels.iter().any(|pixel| pixel[3] != 255)), 1);
     bits.put(0, 3);
-    // decoders undo what is told last first
+    // decoders undo what is written last first
     if transforms.green {
         bits.put(1 | 2 << 1, 3);
     }
@@ -301,7 +301,7 @@ mod tests {
         assert!(encode(&vec![[0; 4]; MOST_SIDE + 1], MOST_SIDE + 1).is_err());
     }
 
-    /// Slopes are told by differences, grey ones by green.
+    /// Slopes are coded by differences, grey ones by green.
     #[test]
     fn transforms_pay() {
         let slope: Vec<Pixel> = (0..10_000_u32)

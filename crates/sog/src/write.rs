@@ -15,7 +15,7 @@ use super::{Error, META, Splats};
 const MOST_GAUSSIANS: usize = (MOST_SIDE & !3) * (MOST_SIDE & !3);
 /// Entries of the palette in a row of its image.
 pub(crate) const PALETTE_ROW: usize = 64;
-/// Gaussians that share an entry of the palette, or down to half of it, while two bytes tell all entries.
+/// Gaussians that share an entry of the palette, or down to half of it, while two bytes number all entries.
 const GAUSSIANS_AN_ENTRY: usize = 4;
 
 /// Takes a file, by its name.

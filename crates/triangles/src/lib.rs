@@ -4,7 +4,7 @@
 //! first triangles of sparse points ([`start`]), pruning, sampling, subdivision, the opacity floor, the connected surface at the
 //! end of all subdivision, and the mesh that goes to files. Everything is a pure function of plain slices: equal input gives
 //! equal results on any number of threads, random numbers come from the caller, and no result has more vertices or triangles
-//! than it is told. Nothing here knows of devices or of a model's colours beyond degree 0: events read [`Triangles`], and say
+//! than the caller allows. Nothing here knows of devices or of a model's colours beyond degree 0: events read [`Triangles`], and say
 //! which rows of a model stay or which new ones lie between two others.
 //!
 //! A vertex has a *weight*, a logit; its opacity is `floor + (1 - floor) sigmoid(weight)`. A triangle has the least opacity of

@@ -1,4 +1,4 @@
-//! Triangles that are faint, huge or unimportant go, and vertices with them that nobody has.
+//! Pruning: removes triangles that are faint, huge or unimportant, and vertices without a triangle.
 
 use crate::schedule::PruneRule;
 use crate::triangles::renamed;

@@ -61,7 +61,7 @@ pub(super) enum Command {
     /// Show how far the blocks of a project are
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Show what memory a run took and who owned it
+    /// Show what memory a run took, and what used it
     #[command(after_help = examples::MEMORY)]
     Memory(MemoryArgs),
     /// Show the Vulkan devices and what is missing

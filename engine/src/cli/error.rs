@@ -38,7 +38,7 @@ pub enum UsageError {
     #[error(transparent)]
     Fault(#[from] FaultError),
     /// `--write` without a run folder.
-    #[error("`--write` writes into a run folder, and {shown} is none")]
+    #[error("`--write` writes into a run folder, and {shown} is not one")]
     WriteNeedsRun {
         /// What was named.
         shown: String,
@@ -130,7 +130,7 @@ pub enum UsageError {
         flag: String,
     },
     /// A setting for a model that is a mesh already.
-    #[error("{} is a mesh already, which `{key}` ({flag}) says nothing about", path.display())]
+    #[error("{} is a mesh already: `{key}` ({flag}) does not apply to it", path.display())]
     Converted {
         /// The model.
         path: PathBuf,
@@ -156,7 +156,7 @@ pub enum UsageError {
     #[error("no memory profile is named that blocks are to fit")]
     NoProfile,
     /// A block's run elsewhere than in the block.
-    #[error("`{flag}` is nothing that can be set for the block {}: it says itself where its run goes and which photos it sees", block.display())]
+    #[error("`{flag}` cannot be set for the block {}: its own settings name its run folder and its photos", block.display())]
     OfBlock {
         /// The block.
         block: PathBuf,
@@ -164,7 +164,7 @@ pub enum UsageError {
         flag: String,
     },
     /// A setting for a block that is cut.
-    #[error("`{flag}` is nothing that can be set where the block {} is cut: its halves are made as the project was", block.display())]
+    #[error("`{flag}` cannot be set when the block {} is cut: its halves keep the settings of the project", block.display())]
     OfCut {
         /// The block.
         block: PathBuf,

@@ -44,7 +44,7 @@ impl Failure for VkError {
             ),
             Self::Hazard(_) => None,
             Self::Timeout(..) => Some("another program may hold the device; `kiln doctor` lists the others".to_owned()),
-            Self::Call { .. } => Some("a newer driver may know better; `kiln doctor` shows which one is used".to_owned()),
+            Self::Call { .. } => Some("a newer driver may not fail; `kiln doctor` shows which one is used".to_owned()),
         }
     }
 }
@@ -434,7 +434,7 @@ impl Failure for MeshError {
             ),
             Self::Poisson(_) => Some(
                 "`mesh.box` and `mesh.far` say where points count; `kiln render --depth --normals` shows what views see; \
-                 `--method fusion` leaves open what nobody sees"
+                 `--method fusion` leaves open what no view sees"
                     .to_owned(),
             ),
             Self::Decimation { .. } => {

@@ -10,7 +10,7 @@ use crate::project::{MergeReport, MergedBorder, ProjectError, ProjectFolder, mer
 use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
 
-/// Densities on two sides of a border that differ by this factor are told.
+/// Densities on two sides of a border that differ by this factor are reported.
 const ODD_FACTOR: f64 = 2.0;
 
 /// Merges and prints the path of the model to `out`.

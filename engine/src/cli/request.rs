@@ -1,4 +1,4 @@
-//! What the program is asked to do, with the inputs of the profile, before any file or device is touched.
+//! The request of a command line, with the inputs of the profile, before any file or device is touched.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::project::{MergeRequest, SplitOptions};
 use crate::scene::Split;
 use crate::serve::Listen;
 
-/// What the program is asked to do.
+/// The request of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// Train a scene.
@@ -293,7 +293,7 @@ pub enum Profiles {
 /// `kiln doctor`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doctor {
-    /// Compile the passes of a training step and print what the drivers tell about them.
+    /// Compile the passes of a training step and print what the drivers report about them.
     pub pipelines: bool,
     /// Machine-readable output.
     pub json: bool,

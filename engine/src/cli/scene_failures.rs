@@ -20,7 +20,7 @@ impl Failure for SceneError {
             Self::Film { path } => Some(of_film(path)),
             Self::PartOfScene { scene, .. } => Some(format!("name the data set: `kiln train {}`", word(scene))),
             Self::Io { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => {
-                Some("this user may not read it: `ls -l` shows who may, `chmod` and `chown` change it".to_owned())
+                Some("this user may not read it: `ls -l` shows the permissions, `chmod` and `chown` change it".to_owned())
             }
             Self::HoldOutList { .. } => Some(
                 "`--hold-out N` holds out every Nth view, N from 2; a file names the views to hold out, one a line, and lies in the \

@@ -16,7 +16,7 @@ use super::read::read;
 use super::tree::{Entry, Node, Value};
 use crate::scene::{Capture, SceneIndex};
 
-/// How a scene was taken, as far as rules ask; `None` for what cannot be told of it.
+/// How a scene was taken, as far as rules ask; `None` for what is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Training views.
@@ -109,7 +109,7 @@ pub(super) struct Rule {
     pub(super) layer: Node,
 }
 
-/// Conditions; all that are there must hold. What cannot be told of a scene holds no condition.
+/// Conditions; all that are there must hold. What is unknown of a scene holds no condition.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct When {
@@ -214,7 +214,7 @@ pub(super) fn take(recipe: &mut Node) -> Result<Vec<Rule>, ConfigError> {
         for (index, rule) in rules.iter_mut().enumerate() {
             let path = |key: &str| format!("adapt.{index}.{key}");
             let set = rule.take("set");
-            // What is no block of keys is told below.
+            // What is no block of keys is an error below.
             if matches!(rule.value, Value::Map(_)) {
                 sets.push(settings(set, &rule.at, &path("set"))?);
             }
@@ -341,7 +341,13 @@ impl Rule {
 
     /// What of the way from `before`, without rules, to `after`, with all of them, is of this one and not of a `later` one; none where
     /// all it sets was so already, or is set by hand.
-    pub(super) fn told(&self, facts: &Facts, later: &[&Self], before: &Profile, after: &Profile) -> Option<Adaptation> {
+    pub(super) fn reported(
+        &self,
+        facts: &Facts,
+        later: &[&Self],
+        before: &Profile,
+        after: &Profile,
+    ) -> Option<Adaptation> {
         let [before, after] = [before, after].map(|profile| {
             // Through text, because numbers are then those that people wrote, not their binary neighbours.
             let text = serde_json::to_string(profile).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How a device is asked for.
+//! How a device is selected.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -107,7 +107,7 @@ pub fn resolve(inputs: &Inputs) -> Result<Profile, ConfigError> {
 }
 
 /// The profile for a scene with these facts, and what the recipe's rules changed for it, in their order. A rule that does not go
-/// together with what is set by hand is left out, which is told.
+/// together with what is set by hand is left out and reported.
 ///
 /// # Errors
 /// A [`ConfigError`] for the first thing that is wrong.
@@ -116,8 +116,8 @@ pub fn resolve_for(inputs: &Inputs, facts: &Facts) -> Result<(Profile, Vec<Adapt
     let first = finished(&layers, &[], inputs)?;
     let holding: Vec<&Rule> = layers.rules.iter().filter(|rule| rule.holds(facts)).collect();
     let (profile, _, left_out) = applied(&layers, &holding, first.clone(), inputs);
-    // What a later rule sets anew is its choice: a value that is gone again tells nobody anything.
-    let told = holding
+    // What a later rule sets anew is its choice: a value that is gone again is not reported.
+    let reported = holding
         .iter()
         .enumerate()
         .filter_map(|(at, rule)| match left_out.contains(&at) {
@@ -127,11 +127,11 @@ pub fn resolve_for(inputs: &Inputs, facts: &Facts) -> Result<(Profile, Vec<Adapt
                     .filter(|later| !left_out.contains(later))
                     .map(|later| holding[later])
                     .collect();
-                rule.told(facts, &later, &first, &profile)
+                rule.reported(facts, &later, &first, &profile)
             }
         });
-    let told = told.collect();
-    Ok((profile, told))
+    let reported = reported.collect();
+    Ok((profile, reported))
 }
 
 /// The profile with those of the rules that go together with what is set by hand, these rules, and the places of the others.

@@ -258,8 +258,8 @@ pub struct Model {
 pub enum ModelKind {
     /// 3D Gaussians with the filters of `mip`.
     Mip,
-    /// Plain 3D Gaussians: 0.3 square pixels of dilation, no compensation, no 3D filter; `mip.kernel_size` and the
-    /// `mip.filter_*` keys say nothing then.
+    /// Plain 3D Gaussians: 0.3 square pixels of dilation, no compensation, no 3D filter; `mip.kernel_size` and
+    /// `mip.filter_3d` say nothing then.
     Classic,
     /// Opaque triangles with shared vertices, see `mesh_splatting`; `mip` says nothing then.
     Triangles,

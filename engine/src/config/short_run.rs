@@ -229,10 +229,10 @@ mod tests {
         let strategy = other("strategy.prune.opacity", "0.01");
         for asked in [by_set, sh, strategy] {
             assert!(untouched(&asked));
-            let told = short_run(&asked, &Facts::default()).unwrap().unwrap();
+            let reported = short_run(&asked, &Facts::default()).unwrap().unwrap();
             assert!(
-                !told.is_scaled && told.to_string().contains("`--steps-scaler 0.01`"),
-                "{told}"
+                !reported.is_scaled && reported.to_string().contains("`--steps-scaler 0.01`"),
+                "{reported}"
             );
         }
         let mut of_file = short("default", "300");
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn one_line_says_so() {
-        let told = |iterations| {
+        let reported = |iterations| {
             let few = Facts {
                 photos: 46,
                 points: 100,
@@ -252,18 +252,18 @@ mod tests {
             };
             short_run(&short("default", iterations), &few)
                 .unwrap()
-                .map(|told| told.to_string())
+                .map(|reported| reported.to_string())
         };
         assert_eq!(
-            told("500").unwrap(),
+            reported("500").unwrap(),
             "schedule scaled from 30000 to 500 iterations, as `--steps-scaler 0.01667` does: unscaled it would hardly begin (first \
              densification 500); `--set schedule.iterations=500` cuts it off instead"
         );
         assert!(
-            told("50")
+            reported("50")
                 .unwrap()
                 .ends_with("`--steps-scaler 0.00167` in the place of the number of iterations scales the schedule")
         );
-        assert_eq!(told("7000"), None);
+        assert_eq!(reported("7000"), None);
     }
 }

@@ -3,6 +3,7 @@
 
 mod keys;
 mod refusals;
+mod settings_page;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -180,7 +181,7 @@ fn recipes_stand_on_recipes() {
             iterations: 30_000,
             ..Facts::default()
         };
-        resolve_for(&inputs, &facts).map(|(profile, told)| (profile, told.len()))
+        resolve_for(&inputs, &facts).map(|(profile, reported)| (profile, reported.len()))
     };
     // What it says goes first; what it does not say is the base's, and so are that one's base and rules.
     let (profile, rules) = of("extends: recipes/draft\noptimizer: {lr: {sh0: 0.005}}\n").unwrap();

@@ -129,7 +129,7 @@ pub struct ViewRow {
     pub metrics: ViewMetrics,
     /// LPIPS (VGG16); null when it was not computed.
     pub lpips: Option<f64>,
-    /// `psnr_image` after the best affine map of colours for this view; there when it was asked for.
+    /// `psnr_image` after the best affine map of colours for this view; only where it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc_psnr: Option<f64>,
     /// Share of the view's blended light that comes from splats nearer than the nearest sparse point in its picture, 0 to 1

@@ -176,7 +176,7 @@ pub(crate) fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// A name beside `name` that nobody can foresee: `.NAME.PROCESS-RANDOM.tmp`. Where others may write, a name that can be foreseen can
+/// A random name beside `name`: `.NAME.PROCESS-RANDOM.tmp`. Where others may write, a name that can be foreseen can
 /// be taken by a link to a file of theirs.
 ///
 /// # Errors

@@ -134,7 +134,7 @@ pub fn read_camera_path(path: &Path) -> Result<Vec<(String, Camera)>, CamerasErr
     frames(&file).map(named).map_err(fail)
 }
 
-/// Tells the two kinds of files apart.
+/// Distinguishes the two kinds of files.
 #[derive(Deserialize)]
 struct Outline {
     camera_path: Option<serde::de::IgnoredAny>,

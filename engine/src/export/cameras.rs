@@ -3,7 +3,7 @@
 //! The shape is the one the published 3DGS trainer writes (`id, img_name, width, height, position, rotation, fy, fx`,
 //! rotation camera-to-world as rows) plus `cx`, `cy` and `split`. Sizes and lengths are in pixels at training
 //! resolution; `img_name` is the stem that evaluation images carry. The shape knows no lens: of a fisheye that was trained through
-//! as it is, pose, size, focal lengths and principal point are written, and whoever reads them draws a pinhole.
+//! as it is, pose, size, focal lengths and principal point are written, and a reader draws a pinhole.
 
 use std::collections::BTreeSet;
 use std::io::Write;

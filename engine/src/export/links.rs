@@ -1,7 +1,7 @@
 //! Links in folders that Kiln fills: none is followed.
 //!
-//! A run, a project or a site may come from somebody else. A link in it would lead what is written, or removed, to a place that nobody
-//! named, so it ends the work before anything is written.
+//! A run, a project or a site may come from another machine. A link in it would lead what is written, or removed, to a place that the
+//! command does not name, so it ends the work before anything is written.
 
 use std::fs;
 use std::io;

@@ -2,7 +2,7 @@
 //! one atomic writer.
 //!
 //! Promises that a reader never sees half a file under its final name ([`AtomicFile`]), and that an [`ExportError`]
-//! tells a full disk from a folder that may not be written to.
+//! distinguishes a full disk from a folder that may not be written to.
 
 mod atomic;
 mod camera_path;

@@ -6,7 +6,7 @@
 
 use crate::scene::Camera;
 
-/// Points of the sphere that tells which share of it is in view.
+/// Points of the sphere that measures which share of it is in view.
 const COARSE: usize = 4096;
 /// Most candidates for each point that is asked for, when few directions are in view.
 const MOST_CANDIDATES: usize = 64;

@@ -1,4 +1,4 @@
-//! Gaussians on the triangles of a mesh: where in a triangle they are, how large, and who meets whom.
+//! Gaussians on the triangles of a mesh: where in a triangle they are, how large, and which triangles are neighbours.
 //!
 //! Centres, normals and two of the axes follow from the vertices; what a Gaussian has of its own are two scales and a turn in the
 //! plane of its triangle, its opacity and its colours (SuGaR, Guédon and Lepetit 2024). Gaussian `n t + k` is the k-th of the

@@ -268,7 +268,7 @@ mod tests {
                 let (x, y) = (60.0 * x / depth + 32.0, 60.0 * y / depth + 24.0);
                 (1.249..20.01).contains(&depth) && (-0.1..64.1).contains(&x) && (-0.1..48.1).contains(&y)
             });
-            assert!(seen, "{point:?} is in nobody's view");
+            assert!(seen, "{point:?} is in no camera's view");
         }
         let far = |point: &&Point| point.position.iter().map(|x| x * x).sum::<f32>() > 100.0;
         let beyond = points.iter().filter(far).count();

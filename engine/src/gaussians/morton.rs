@@ -10,7 +10,7 @@ pub const CODE_BITS: u32 = 30;
 /// Cells of an axis.
 const CELLS: f32 = 1024.0;
 
-/// What places are told apart by: the middle of a scene and its size.
+/// The frame of the codes: the middle of a scene and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// World units.

@@ -5,20 +5,20 @@
 //! `g >= threshold`, selected means `g >= threshold` or `ga >= Q`, where `Q` is the quantile `1 - a / N` of `ga` over all
 //! Gaussians, those never seen included, with linear interpolation. If there is no room for all births, the highest
 //! scores `max(g / threshold, ga / Q)` win, of equal scores the lowest ids. Small selected Gaussians are copied, large
-//! ones replaced by two samples of themselves: the first child takes the parent's slot. Then whoever is too faint or too
-//! large dies, and living Gaussians from behind the new count fill the holes.
+//! ones replaced by two samples of themselves: the first child takes the parent's slot. Then a Gaussian that is too faint or too
+//! large is pruned, and Gaussians from behind the new count fill the holes.
 //!
 //! | pass | over | does |
 //! |---|---|---|
 //! | `densify_begin` | one group | control block, group counts |
 //! | `densify_score` | chunk | `g`, `ga`, the number `a` |
 //! | `densify_select_*` | all | radix select of the two values around `Q`, 8 bits a pass |
-//! | `densify_decide` | all | who is selected, score as sortable key |
+//! | `densify_decide` | all | selection, score as sortable key |
 //! | `densify_select_*` | all | lowest key that still gives birth, only when there is too little room |
 //! | `densify_count`, `_scan`, `_births` | all | births in id order from prefix sums |
 //! | `move_rows` | chunk | copies parents to new slots |
 //! | `densify_children` | chunk | turns copies into samples, clears moments |
-//! | `densify_prune` | chunk | who lives; clears statistics |
+//! | `densify_prune` | chunk | pruning; clears statistics |
 //! | `densify_count`, `_scan`, `_moves` | all | moves from prefix sums; publishes the counters |
 //! | `move_rows` | chunk | moves the living into the holes |
 //!

@@ -160,7 +160,7 @@ pub fn record_save(
 }
 
 /// Appends the search for values that are not finite; `group_visible` has the visible index of every group's first, so
-/// that the index told is that of a step with records for all.
+/// that the reported index is that of a step with records for all.
 pub fn record_check(program: &mut Program, shared: &Shared, chunks: &[Chunk], store: &[Rows], group_visible: Span) {
     for (chunk, rows) in chunks.iter().zip(store) {
         let (groups, first_group) = group_window(group_visible, chunk);

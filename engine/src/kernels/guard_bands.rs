@@ -1,4 +1,4 @@
-//! Looks for overwritten words in bands of memory that nobody may write; see [`crate::memory::GuardBands`].
+//! Looks for overwritten words in bands of memory that no pass may write; see [`crate::memory::GuardBands`].
 
 use super::generated::guard_bands;
 use crate::program::{Groups, Program, Span, fold_groups};

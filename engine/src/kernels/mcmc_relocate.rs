@@ -2,7 +2,7 @@
 //! (Kheradmand et al. 2024, sections 4.2 and 4.3) as one event.
 //!
 //! Gaussians up to an opacity are dead. As many copies of living ones are made as there are dead, and `growth` of the model
-//! more up to the capacity; who is copied how often follows its opacity, by systematic resampling. A Gaussian and its
+//! more up to the capacity; how often a Gaussian is copied follows its opacity, by systematic resampling. A Gaussian and its
 //! copies then share its opacity and scales so that what is seen through them stays, and all start with zero moments. Copies
 //! fill the slots of the dead, then those behind the last Gaussian: nothing moves, and the number of Gaussians cannot pass
 //! the capacity.
@@ -10,9 +10,9 @@
 //! | pass | over | does |
 //! |---|---|---|
 //! | `densify_begin` | one group | control block, group counts |
-//! | `mcmc_weigh` | chunk | who is dead, weights of the living |
+//! | `mcmc_weigh` | chunk | dead Gaussians, weights of the others |
 //! | `mcmc_scan` | one group | prefix sums, number of copies; publishes the counters |
-//! | `mcmc_copies` | all | who is copied how often, and where to |
+//! | `mcmc_copies` | all | how often each is copied, and where to |
 //! | `mcmc_share` | chunk | opacity and scales of those that are copied; clears moments and statistics |
 //! | `move_rows` | chunk | the copies |
 //!

@@ -11,7 +11,7 @@
 //!
 //! A binding reaches one chunk only. Taking from the chunk that a Gaussian is in, and putting into the chunk that a place is
 //! in, each pass needs one of them, whatever number there is. Statistics do not move: re-sorts follow events that cleared
-//! them for everyone. Gaussians share words with nobody, so in every storage mode the bits of each stay what they were.
+//! them for everyone. No two Gaussians share a word, so in every storage mode the bits of each stay what they were.
 
 use super::counters::{Args, WORD_GAUSSIANS};
 use super::densify::window;

@@ -3,7 +3,7 @@
 //!
 //! `W' = exp(w) W` and `t' = exp(w) t + s`: the turn is about the camera, the shift in camera axes and in extents of the scene, so
 //! that one learning rate does for both. Corrections, their moments and numbers of steps live on the device, and a little pulls
-//! them towards none. What all of them share the trainer takes out now and then, because no photo tells it from a scene that lies
+//! them towards none. What all of them share the trainer takes out now and then, because no photo distinguishes it from a scene that lies
 //! elsewhere.
 //!
 //! | pass | groups |

@@ -1,4 +1,4 @@
-//! Reads a stretch of memory and does next to nothing with it: the time it takes tells where the memory is.
+//! Reads a stretch of memory and does next to nothing with it: the time it takes shows where the memory is.
 //!
 //! The stretch is read in runs of [`RUN_BYTES`] that are spread evenly over a view, so that a sample of a large block is
 //! taken from all of it. What is left, a word a run, keeps the reading from being optimised away and is what the twin is

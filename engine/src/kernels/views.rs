@@ -263,7 +263,7 @@ impl Variants {
         self.threads == Threads::Pixels || self.reduction != Reduction::Segmented
     }
 
-    /// What tells these kernels from others of the same device, for people.
+    /// The name of these kernels among others of the same device, for people.
     #[must_use]
     pub fn name(&self) -> String {
         let reduction = self.reduction.name();

@@ -31,7 +31,7 @@ pub struct Budget {
     pub cap_bytes: u64,
     /// Which of them it is.
     pub limit: BudgetLimit,
-    /// Bytes of the result that the residency probe keeps to compare with; 0 where it can tell nothing.
+    /// Bytes of the result that the residency probe keeps to compare with; 0 where it cannot decide.
     pub reference_bytes: u64,
     /// What the device allows without the profile's limit; none where the card that a plan is for is not there.
     #[serde(skip)]

@@ -19,7 +19,7 @@ pub struct Gpu {
     memory: Memory,
     upload: Span,
     readback: Span,
-    /// Bytes that nobody may write; empty unless they were asked for.
+    /// Bytes that no pass may write; empty unless `diagnose.guard_bands` is set.
     guards: GuardBands,
     device: Arc<Device>,
 }
@@ -82,7 +82,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// The bytes that nobody may write; none unless they were asked for.
+    /// The bytes that no pass may write; none unless `diagnose.guard_bands` is set.
     #[must_use]
     pub fn guards(&self) -> &GuardBands {
         &self.guards

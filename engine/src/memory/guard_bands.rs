@@ -1,4 +1,4 @@
-//! Bands around tensors that nobody may write, for finding passes that do.
+//! Bands around tensors that no pass may write, for finding passes that do.
 //!
 //! With `diagnose.guard_bands` every tensor has bytes of its own, those of the arena too, and at least [`BAND_BYTES`] on each
 //! side that belong to no tensor. They are filled with a pattern when memory is committed and looked at between steps

@@ -10,7 +10,7 @@ pub enum Layout {
     /// Side by side; arena tensors whose lifetimes do not meet share bytes.
     #[default]
     Packed,
-    /// Every tensor has bytes of its own, with a band around it that nobody may write; see
+    /// Every tensor has bytes of its own, with a band around it that no pass may write; see
     /// [`GuardBands`](super::GuardBands).
     Guarded,
     /// Every tensor has a block of its own, so that the validation layer, which knows buffers and not tensors, sees

@@ -59,9 +59,9 @@ pub enum MemoryError {
         /// The limit.
         limit_bytes: u64,
     },
-    /// The driver was asked for other sizes than were planned.
+    /// The sizes requested from the driver differ from the planned ones.
     #[error(
-        "internal error: the plan counts {planned_bytes} bytes for {block} but the driver was asked for \
+        "internal error: the plan counts {planned_bytes} bytes for {block} but the request to the driver was \
          {requested_bytes}; please report this with the driver's name and version"
     )]
     NotAsPlanned {
@@ -69,7 +69,7 @@ pub enum MemoryError {
         block: String,
         /// What the plan says.
         planned_bytes: u64,
-        /// What the driver was asked for.
+        /// Bytes requested from the driver.
         requested_bytes: u64,
     },
     /// A host transfer outside a tensor.

@@ -54,7 +54,7 @@ pub struct PlannedBlock {
     pub class: Class,
     /// Usable size in bytes.
     pub bytes: u64,
-    /// Bytes the driver is asked for.
+    /// Bytes requested from the driver.
     pub request_bytes: u64,
 }
 
@@ -144,7 +144,7 @@ impl Plan {
         })
     }
 
-    /// Bytes the driver is asked for in device-local blocks.
+    /// Bytes requested from the driver in device-local blocks.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
         self.blocks
@@ -154,7 +154,7 @@ impl Plan {
             .sum()
     }
 
-    /// Bytes the driver is asked for in blocks of one class.
+    /// Bytes requested from the driver in blocks of one class.
     #[must_use]
     pub fn class_bytes(&self, class: Class) -> u64 {
         self.blocks
@@ -394,7 +394,7 @@ mod tests {
         program.copy(a, b);
         program.copy(b, c);
         let plan = Plan::new(&table, &[&program], LIMITS).unwrap();
-        assert_eq!(plan.slots[0].offset, plan.slots[2].offset, "a is dead when c is born");
+        assert_eq!(plan.slots[0].offset, plan.slots[2].offset, "a ends before c begins");
         assert_ne!(plan.slots[0].offset, plan.slots[1].offset, "a and b live together");
         assert_eq!(plan.device_bytes(), 8192);
         assert_eq!(plan.arena_live_bytes, 8192);

@@ -15,7 +15,7 @@ use crate::twins::fusion::to_grid;
 /// Texels of a picture in charts for each triangle, at least; with fewer, seams and gutters are all that it holds.
 const TEXELS_PER_TRIANGLE: u64 = 64;
 
-/// What a picture in charts has room for, where no number of triangles is asked for.
+/// What a picture in charts has room for, where no number of triangles is set.
 fn for_picture(options: &config::Mesh, mesh: &Mesh) -> Option<decimate::Target> {
     let is_in_charts = options.texture.kind == TextureKind::Charts && options.formats.iter().any(holds_picture);
     let most = (u64::from(options.texels()).pow(2) / TEXELS_PER_TRIANGLE).max(1);
@@ -35,7 +35,7 @@ pub(super) fn decimated(
         let error = target.error.map(|error| decimate::Target::Error(error * voxels.voxel));
         triangles.or(vertices).or(error)
     });
-    // The triangles of a bound mesh are those of its Gaussians: fewer only where they are asked for.
+    // The triangles of a bound mesh are those of its Gaussians: fewer only where that is set.
     let by_itself = || for_picture(options, &mesh).filter(|_| options.method != MeshMethod::Bound);
     let Some(target) = target.or_else(by_itself) else {
         return Ok((mesh, None));

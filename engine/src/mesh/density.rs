@@ -1,4 +1,4 @@
-//! The density of a model at places, on the host: for the few that are asked about one by one.
+//! The density of a model at places, on the host: for few places, one by one.
 
 use kiln_mesh::nearest::Points;
 
@@ -10,7 +10,7 @@ use crate::twins::level::{Row, density};
 /// Gaussians whose sum a density is, the nearest ones.
 const NEAREST: usize = 16;
 
-/// A model that can be asked how dense it is.
+/// A model whose density can be evaluated.
 pub(super) struct Density<'a> {
     model: &'a Gaussians,
     /// Those with a finite centre.

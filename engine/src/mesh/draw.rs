@@ -78,7 +78,7 @@ pub struct DepthScale {
     pub farthest: f32,
 }
 
-/// Draws `views` (name and camera) into `out`; gives the paths of all files. `told` is called after each view with how many
+/// Draws `views` (name and camera) into `out`; gives the paths of all files. `reported` is called after each view with how many
 /// are done.
 ///
 /// # Errors
@@ -90,7 +90,7 @@ pub(crate) fn draw(
     budget: Budget,
     (views, layers): (&[(String, Camera)], Layers),
     out: &Path,
-    told: &mut dyn FnMut(usize),
+    reported: &mut dyn FnMut(usize),
 ) -> Result<Vec<PathBuf>, MeshError> {
     let subject = Subject {
         gaussians: u32::try_from(model.len()).unwrap_or(u32::MAX),
@@ -135,7 +135,7 @@ pub(crate) fn draw(
             normal_picture(size_px, &normals)?.write(&path)?;
             paths.push(path);
         }
-        told(done + 1);
+        reported(done + 1);
     }
     if layers.depth.is_some() {
         paths.push(scales.write(out)?);

@@ -1,4 +1,4 @@
-//! What is told of the work while it goes on.
+//! Progress of the work: stages, counts, seconds.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -11,10 +11,10 @@ use super::report::{MeshEvent, MeshProgress, MeshStage, StageRow};
 /// Parts that stages without items count in.
 const PARTS: u32 = 1000;
 
-/// Told how far the work is; [`ControlFlow::Break`] ends it.
+/// Receives the progress of the work; [`ControlFlow::Break`] ends it.
 pub type Tell<'a> = &'a mut dyn FnMut(MeshEvent) -> ControlFlow<()>;
 
-/// Tells how far the work is, and remembers how long stages took.
+/// Reports the progress of the work and keeps the seconds of each stage.
 pub(super) struct Log<'t> {
     tell: Tell<'t>,
     since: Instant,

@@ -22,7 +22,7 @@ pub enum MeshStage {
     March,
     /// Views colour the vertices.
     Color,
-    /// What nobody sees and what hangs alone goes; holes are filled.
+    /// What no view sees and what hangs alone goes; holes are filled.
     Clean,
     /// Triangles become fewer.
     Decimate,
@@ -68,7 +68,7 @@ pub struct MeshProgress {
     pub total: u32,
 }
 
-/// What is told of the work.
+/// An event of the work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MeshEvent {
     /// A stage moves on.

@@ -119,7 +119,7 @@ pub(crate) struct StagePlan {
     view: Program,
     clear: Program,
     parts: Parts,
-    /// Bytes the driver is asked for.
+    /// Bytes requested from the driver.
     sizes: StageSizes,
 }
 
@@ -134,7 +134,7 @@ pub struct StageSizes {
     pub i_cap: u32,
     /// Bricks there is room for at once; 0 where depth is only drawn.
     pub bricks: u32,
-    /// Device bytes, as the driver is asked for them.
+    /// Device bytes, as requested from the driver.
     pub device_bytes: u64,
     /// Host-visible bytes.
     pub host_bytes: u64,

@@ -1,4 +1,4 @@
-//! What a mesh is held against: a mesh or points from a file, or the solids of the synthetic scene, whose distance from any
+//! The ground truth of a mesh: a mesh or points from a file, or the solids of the synthetic scene, whose distance from any
 //! place is known.
 
 use std::ops::ControlFlow;
@@ -208,7 +208,7 @@ fn recalls(mesh: &Mesh, points: &Mesh, settings: &Settings) -> Result<Vec<(&'sta
             distance: &solids::distance,
             points: &own,
         };
-        // Accuracy is not asked for.
+        // Accuracy is not wanted.
         let settings = Settings {
             samples: 1,
             margin: None,

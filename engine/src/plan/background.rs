@@ -104,7 +104,7 @@ impl Choice {
         Ok(of(count, shells, why))
     }
 
-    /// For people, with the number of points that there came to be; `None` when none were asked for.
+    /// For people, with the number of points that there came to be; `None` when the number is 0.
     pub(super) fn describe(&self, placed: usize) -> Option<String> {
         match (self.is_auto, self.count, placed) {
             (false, 0, _) => None,
@@ -161,7 +161,7 @@ pub(super) fn cameras(scene: &SceneIndex) -> Vec<Camera> {
 }
 
 /// What the photos in `store`, those of `scene`, show at `places`: the mean of the pixels that count; `None` where there is
-/// none. Photos that cannot be decoded are passed over: the run tells of them when it wants them.
+/// none. Photos that cannot be decoded are passed over: the run reports them when it needs them.
 pub(super) fn colours(scene: &SceneIndex, store: &ImageStore, places: &[[f32; 3]]) -> Vec<Option<[u8; 3]>> {
     let ids: Vec<ViewId> = views(scene)
         .map(|index| ViewId {

@@ -44,7 +44,7 @@ pub(super) fn choose(devices: &[Caps], asked: Option<&DeviceChoice>) -> Result<u
                 _ => {
                     let what = format!("`device.select` is `{name}`, which {} devices match", found.len());
                     Err(with_list(
-                        format!("{what}; a number or a uuid tells them apart"),
+                        format!("{what}; a number or a uuid names one of them"),
                         devices,
                     ))
                 }
@@ -154,7 +154,9 @@ mod tests {
         let text = named("card 80").unwrap_err();
         assert_eq!(
             text,
-            format!("`device.select` is `card 80`, which 2 devices match; a number or a uuid tells them apart; {list}")
+            format!(
+                "`device.select` is `card 80`, which 2 devices match; a number or a uuid names one of them; {list}"
+            )
         );
         let text = named("radeon").unwrap_err();
         assert_eq!(

@@ -43,11 +43,11 @@ pub struct Faults {
     pub lose_device_at: Vec<u32>,
     /// Memory budgets in place of the driver's, in the order of their iterations.
     pub budget: Vec<BudgetFault>,
-    /// Measure how fast memory is read even where that does not tell where it lies.
+    /// Measure how fast memory is read even where that does not show where it lies.
     pub probe: bool,
     /// Steps between two measurements of where the memory lies; 0 = only at the start.
     pub probe_every: Option<u32>,
-    /// Silence of a device at work that is told of, milliseconds.
+    /// Silence of a device at work that is reported, milliseconds.
     pub silence_ms: Option<u32>,
     /// Iteration from which on measurements find the first block of memory in the host.
     pub spill_from: Option<u32>,
@@ -294,15 +294,15 @@ mod tests {
 
     #[test]
     fn what_means_nothing_is_refused() {
-        let told = |list: &[&str]| {
+        let reported = |list: &[&str]| {
             let error = Faults::read(list).unwrap_err();
             (error.to_string(), error.hint().unwrap_or_default())
         };
-        let (message, hint) = told(&["bnads=3"]);
+        let (message, hint) = reported(&["bnads=3"]);
         assert_eq!(message, "no fault is named `bnads`");
         assert!(hint.starts_with("known, nearest first: bands, "), "{hint}");
         assert_eq!(
-            told(&["bands"]).0,
+            reported(&["bands"]).0,
             "`--fault bands` is not of the form `--fault KEY=VALUE`"
         );
         for (text, allowed) in [
@@ -318,12 +318,12 @@ mod tests {
         ] {
             let (key, value) = text.split_once('=').unwrap();
             assert_eq!(
-                told(&[text]).0,
+                reported(&[text]).0,
                 format!("the fault `{key}` is {value}, allowed: {allowed}")
             );
         }
         assert_eq!(
-            told(&["v_cap=400", "i_cap=300"]).0,
+            reported(&["v_cap=400", "i_cap=300"]).0,
             "the fault `i_cap` is 300, allowed: at least `v_cap`, 400"
         );
     }

@@ -94,8 +94,8 @@ impl FirstModel {
                 [options.opacity, options.scale],
             ),
             Init::Ply(options) => {
-                let (points, told) = read_points(Path::new(&options.path), scene.origin)?;
-                left_out = (!told.is_empty()).then(|| told.join("; "));
+                let (points, reported) = read_points(Path::new(&options.path), scene.origin)?;
+                left_out = (!reported.is_empty()).then(|| reported.join("; "));
                 (points, "given points", [options.opacity, options.scale])
             }
             Init::Model(options) => {
@@ -258,8 +258,8 @@ impl FirstModel {
             .choice
             .as_ref()
             .and_then(|choice| choice.describe(self.background.len()));
-        let told: Vec<String> = self.left_out.iter().chain(&self.noted).cloned().chain(chosen).collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let reported: Vec<String> = self.left_out.iter().chain(&self.noted).cloned().chain(chosen).collect();
+        (!reported.is_empty()).then(|| reported.join("; "))
     }
 
     /// Where the Gaussians come from, for people.

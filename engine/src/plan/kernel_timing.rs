@@ -1,4 +1,4 @@
-//! Which kernels are the quickest on a card that nobody measured: each way to sum gradients and to draw is timed once, on a
+//! Which kernels are the quickest on a card without measurements: each way to sum gradients and to draw is timed once, on a
 //! made-up view, before the run is planned.
 //!
 //! There is nothing to measure where the answer is known (NVIDIA cards, CPU drivers), where bytes must repeat, where the

@@ -1,10 +1,10 @@
-//! What programs are told of a scene.
+//! Figures of a scene that programs depend on.
 
 use super::order;
 use crate::gaussians::morton::Frame;
 use crate::scene::SceneIndex;
 
-/// What programs are told of a scene.
+/// Figures of a scene that programs depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Measures {
     /// Largest focal length of a training camera, px.

@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Every kind of card: what it runs when nothing is asked for.
+    /// Every kind of card: what it runs by default.
     #[test]
     fn subgroups_and_float_atomics_decide() {
         let (profile, none) = (settings(), Faults::default());

@@ -3,7 +3,7 @@
 //! A transaction of memory brings several of them, and a view's Gaussians lie together. The first model is sorted here, and
 //! every event that adds, removes or moves Gaussians ends with a re-sort on the device ([`step::reorder`]). An event leaves
 //! children at the end of the model and fills holes from there, so nothing less keeps the order; between events centres move
-//! by little. What is near is told by a frame that follows from the training cameras alone, so that a resumed run has the
+//! by little. What is near is measured in a frame that follows from the training cameras alone, so that a resumed run has the
 //! same one.
 
 use crate::gaussians::Gaussians;

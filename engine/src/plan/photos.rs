@@ -22,7 +22,7 @@ pub(crate) fn image_options(profile: &Profile) -> ImageOptions {
     }
 }
 
-/// Part of the cap that photos may take on the device without being asked to.
+/// Part of the cap that photos may take on the device by default.
 const SHARE: u64 = 8;
 
 /// Settles `dataset.residency` in `profile` and plans: where it is [`Residency::Auto`], with the photos on the device if they take

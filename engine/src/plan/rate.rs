@@ -4,7 +4,7 @@
 //! Bytes are counted from the kernels and go at nine tenths of the card's bandwidth; operations are what the timed passes of an
 //! NVIDIA H200 took beyond their bytes (*bonsai* and *snowmiku*, `docs/notebook/performance.md`), and scale with the card's
 //! arithmetic. Launches cost the same everywhere. On the H200 the model is within 15 % of the scenes it was made from; other
-//! cards are by the data sheet and nobody has held it against one.
+//! cards are by the data sheet, without a measurement.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What is said of a plan: sizes, bytes and who needs the arena.
+//! The report of a plan: sizes, bytes and which passes need the arena.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub struct PlanReport {
     pub demand: Demand,
     /// What it may take.
     pub budget: Budget,
-    /// Device bytes of the plan, as the driver will be asked for them.
+    /// Device bytes of the plan, as requested from the driver.
     pub device_bytes: u64,
     /// Host-visible bytes of the plan.
     pub host_bytes: u64,

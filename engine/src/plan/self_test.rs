@@ -43,7 +43,7 @@ impl Pinned {
         let Some(mut proof) = proof else { return Ok(pinned) };
         let mut proven = Vec::new();
         for candidate in candidates(open.device.caps(), open.tier, profile, &open.faults, &pinned.variants) {
-            // What nobody asked for and does not work is no news.
+            // A kernel that is not selected and does not work is no news.
             if proof.trouble_of(&candidate)?.is_none() {
                 proven.push(candidate);
             }

@@ -40,9 +40,9 @@ pub struct TrainPlan {
     pub pair: Option<PairTensors>,
     /// What [`Job::Histogram`] leaves for the host, [`histogram::BYTES`]; none where there is no such job.
     pub histogram_back: Option<Span>,
-    /// Workspace of LPIPS; none when it is not asked for or the images are too small for it.
+    /// Workspace of LPIPS; none when it is off or the images are too small for it.
     pub lpips: Option<LpipsTensors>,
-    /// What the residency probe compares with; none where it can tell nothing.
+    /// What the residency probe compares with; none where it cannot decide.
     pub probe: Option<ProbeTensors>,
 }
 

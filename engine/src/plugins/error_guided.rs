@@ -91,7 +91,8 @@ impl ErrorGuidedScore {
         checker.range("error", self.error, 0.0..=4.0);
         checker.range("abs_gradient", self.abs_gradient, 0.0..=4.0);
         checker.require("error", self.error > 0.0 || self.abs_gradient > 0.0, self.error, || {
-            "above 0 where `abs_gradient` is 0: something must tell who gives birth".to_owned()
+            "above 0 where `abs_gradient` is 0: one of the two scores chooses the Gaussians to clone and split"
+                .to_owned()
         });
     }
 }

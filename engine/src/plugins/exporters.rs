@@ -155,8 +155,9 @@ mod tests {
     fn problems(options: &impl Options) -> Vec<String> {
         let mut checker = Checker::default();
         options.check(&mut checker);
-        let told = checker.problems().iter();
-        told.map(|problem| format!("{} {}", problem.path.join("."), problem.found))
+        let reported = checker.problems().iter();
+        reported
+            .map(|problem| format!("{} {}", problem.path.join("."), problem.found))
             .collect()
     }
 

@@ -9,7 +9,7 @@ use super::{Checker, Options};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McmcOptions {
-    /// When Gaussians are relocated and born.
+    /// When Gaussians are relocated and added.
     pub densify: McmcDensify,
     /// Noise on the centres after every step, in learning rates of the centres times a covariance in units of a scene whose
     /// extent is 1; 0 = none, at most 1e9.

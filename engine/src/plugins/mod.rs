@@ -1,7 +1,7 @@
 //! The plugins: what can be chosen by `kind:` in a profile, with typed options.
 //!
 //! One explicit registry ([`families`]) lists every family and kind in order; there is no link-time collection. A
-//! family is an enum with one variant a kind, so whoever attaches device passes to a plugin matches on it and the
+//! family is an enum with one variant a kind, so code that attaches device passes to a plugin matches on it and the
 //! compiler says what is missing. This module holds data only: no Vulkan, no files, no YAML.
 
 mod check;

@@ -1,7 +1,7 @@
 //! A block of a project in two: what is cut, and its halves in its place.
 //!
 //! Owns the names of halves and the order in which files change. Promises that a project is whole at every moment: halves are made in
-//! a hidden folder and moved among the blocks, where nobody looks at them; then the index lists them, at once; then the list of
+//! a hidden folder and moved among the blocks, where no reader looks; then the index lists them, at once; then the list of
 //! names follows and the block goes. What a killed cut left is taken for nothing else, and the same cut ends it. Refuses blocks
 //! that are trained or being trained.
 
@@ -51,7 +51,7 @@ pub enum ToCut {
     },
 }
 
-/// A block that is being cut. While this lives nobody trains it and nobody else writes the project.
+/// A block that is being cut. While this lives no other process trains it or writes the project.
 #[derive(Debug)]
 pub struct Cutting {
     /// The project, with a scene that is found from any folder: a copy on a node has paths from its blocks' folders on.
@@ -211,7 +211,7 @@ fn clear(draft: &Draft, project: &ProjectFolder, block: &str) -> Result<(), Proj
     let (from, staging) = (project.root.join(BLOCKS).join(block), draft.staging());
     remove(&staging.join(GONE))?;
     make_folder(&staging)?;
-    // Out of the way at once: nobody finds half of a block.
+    // Out of the way at once: no reader finds half of a block.
     match fs::rename(&from, staging.join(GONE)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(ExportError::new(&from, e))?,
         _ => remove(&staging),

@@ -148,7 +148,7 @@ pub enum ProjectError {
         /// All blocks.
         all: usize,
     },
-    /// A block that was trained with other settings than are asked for.
+    /// A block that was trained with other settings than are set.
     #[error("{} is trained, with {found}", path.display())]
     TrainedOtherwise {
         /// The block's folder.

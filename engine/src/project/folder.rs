@@ -19,7 +19,7 @@ pub const PROJECT: &str = "project.json";
 pub const BLOCKS: &str = "blocks";
 /// What says that a block is trained.
 pub const DONE: &str = "done.json";
-/// Folder and file of the merged model, unless told otherwise.
+/// Folder and file of the merged model, by default.
 const MERGED: &str = "merged/point_cloud.ply";
 /// The names of blocks, a line each, relative to the folder of blocks.
 pub(super) const LIST: &str = "blocks.txt";
@@ -61,7 +61,7 @@ pub fn evaluation_path(project: &Path) -> PathBuf {
     project.join("merged/evaluation.json")
 }
 
-/// Where a project's merged model goes unless told otherwise.
+/// Where a project's merged model goes by default.
 #[must_use]
 pub fn merged_path(project: &Path) -> PathBuf {
     project.join(MERGED)
@@ -583,7 +583,7 @@ impl BlockFolder {
         Ok(done)
     }
 
-    /// Refuses a trained block that is asked to be trained with other settings.
+    /// Refuses to train a trained block with other settings.
     ///
     /// # Errors
     /// [`ProjectError::TrainedOtherwise`].
@@ -591,16 +591,16 @@ impl BlockFolder {
         if typed_of(typed) == done.typed {
             return Ok(());
         }
-        let told: Vec<String> = done
+        let reported: Vec<String> = done
             .typed
             .iter()
             .map(|set| format!("{}={}", set.key, set.value))
             .collect();
         Err(ProjectError::TrainedOtherwise {
             path: self.root.clone(),
-            found: match told.is_empty() {
+            found: match reported.is_empty() {
                 true => "the settings of the project".to_owned(),
-                false => told.join(" "),
+                false => reported.join(" "),
             },
         })
     }

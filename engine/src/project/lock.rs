@@ -32,7 +32,7 @@ impl FolderLock {
     /// Locks a folder that is there for one of many, against those that want it alone; a folder that is not there has no lock.
     ///
     /// # Errors
-    /// [`ProjectError::Busy`] when somebody holds it alone.
+    /// [`ProjectError::Busy`] when another process holds it alone.
     pub fn share(folder: &Path) -> Result<Self, ProjectError> {
         let Some(file) = File::open(folder).ok().filter(|_| cfg!(unix)) else {
             return Ok(Self(None));

@@ -60,7 +60,7 @@ pub fn trained_since(project: &Path) -> Vec<String> {
     others.map(|block| block.name).collect()
 }
 
-/// Merges; `stop` is asked time and again whether to end, and then leaves everything as it was.
+/// Merges; `stop` is polled, and ends the merge, which then leaves everything as it was.
 ///
 /// # Errors
 /// [`ProjectError`] when a block is not trained or changed since, or a file cannot be written.
@@ -240,7 +240,7 @@ fn borders(blocks: &[BlockFolder], survey: &Survey) -> Vec<MergedBorder> {
     survey.borders.iter().filter_map(border).collect()
 }
 
-/// A folder for buckets beside the output, new and of a name that nobody can foresee; it goes away with the value. What killed merges
+/// A folder for buckets beside the output, new and of a random name; it goes away with the value. What killed merges
 /// left goes first.
 struct Scratch {
     path: PathBuf,

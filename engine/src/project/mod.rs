@@ -2,7 +2,7 @@
 //!
 //! Owns every path below the folder. Promises that files appear whole, that `project.json` and `done.json` come last, and that
 //! each command finds out by digests what is done already. Refuses what does not belong together: a scene that changed, files
-//! that nobody listed, models of another split.
+//! that the index does not list, models of another split.
 //!
 //! ```text
 //! project.json  blocks.txt  settings/

@@ -106,7 +106,7 @@ pub struct TypedSetting {
     pub flag: String,
 }
 
-/// What `kiln split` was asked for.
+/// The options of `kiln split`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitOptions {
     /// Gaussians of the whole scene; null = by the surface that photos show.
@@ -182,7 +182,7 @@ pub struct BlockRecord {
     pub test_views: Vec<String>,
     /// What every step number is multiplied by.
     pub steps_scaler: Option<f64>,
-    /// Most Gaussians, where the whole scene's were asked for or the block is part of one that was cut.
+    /// Most Gaussians, where the whole scene's are set or the block is part of one that was cut.
     pub max_gaussians: Option<u64>,
     /// The scene's photos are read at their own size, whatever the resolution asked for: they lie there divided already.
     pub divided: bool,

@@ -1,7 +1,7 @@
 //! How a scene is cut: what photos show, how much of it, and which block takes what.
 //!
 //! Owns the decisions and writes nothing. Photos belong to blocks by the points they are known to show; demand follows the same
-//! points; a block is asked about until whoever plans it says that it fits.
+//! points; a block is planned, and cut again until it fits.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::records::SplitOptions;
 use super::{BlockFolder, ProjectError, block_name};
 use crate::scene::{SceneIndex, View, evenly};
 
-/// Gaussians that a pixel of surface is worth, where nobody says how many there are to be.
+/// Gaussians that a pixel of surface is worth, where no number is set.
 const PER_PIXEL: f64 = 0.05;
 /// Part of a block's capacity that its demand may take.
 const FILLED: f64 = 0.85;
@@ -245,7 +245,7 @@ impl Survey {
         }
         if options.gaussians.is_some() && holds < total {
             return Err(ProjectError::DoesNotFit {
-                reason: format!("{count} blocks hold {holds} Gaussians, and {total} are asked for"),
+                reason: format!("{count} blocks hold {holds} Gaussians, and {total} are wanted"),
                 remedy: format!("`--gaussians {holds}`, more `--blocks`, or a larger profile"),
             });
         }
@@ -274,7 +274,7 @@ impl Survey {
         let of_core = |demand| {
             Block::of_core(demand, core, options.margin).ok_or_else(|| ProjectError::Changed {
                 path: root.join(BLOCK),
-                found: "its core is none of the grid that the scene gives".to_owned(),
+                found: "its core is not one of the scene's grid".to_owned(),
             })
         };
         let inside = of_core(&unit)?.demand.max(1);
@@ -385,7 +385,7 @@ impl Survey {
 fn too_few(options: &SplitOptions, found: usize) -> ProjectError {
     ProjectError::DoesNotFit {
         reason: format!(
-            "no more than {found} blocks have {} training views each, and {} are asked for",
+            "no more than {found} blocks have {} training views each, and {} are wanted",
             options.min_views,
             options.blocks.unwrap_or(1)
         ),

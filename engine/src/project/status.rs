@@ -135,7 +135,7 @@ pub(crate) fn project_overview_by(root: &Path, open: Open<'_>, most_blocks: usiz
     }
 }
 
-/// Looks at all blocks; damaged ones are told of and what is wrong with each.
+/// Looks at all blocks; reports the damaged ones, and what is wrong with each.
 fn look(project: &ProjectFolder, open: Open<'_>) -> (ProjectStatus, Vec<ProjectError>) {
     let progress = Progress::read(&project.root, open);
     let mut problems = Vec::new();
@@ -247,7 +247,7 @@ impl BlockStatus {
     }
 }
 
-/// The last step that a file of metrics tells of.
+/// The last step that a file of metrics has.
 pub(crate) fn last_step(path: &Path) -> Option<TrainRow> {
     last_step_of(open_regular(path).ok()?)
 }

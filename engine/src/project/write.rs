@@ -149,7 +149,7 @@ pub fn prepare(root: &Path, wanted: &ProjectRecord) -> Result<Result<ProjectFold
     Ok(Err(draft))
 }
 
-/// Removes what a split left that was killed before it wrote the index: its own folder, and blocks that nobody trained.
+/// Removes what a split left that was killed before it wrote the index: its own folder, and blocks that were not trained.
 fn remove_unfinished(root: &Path) -> Result<(), ProjectError> {
     let fail = |path: &Path| {
         let path = path.to_owned();

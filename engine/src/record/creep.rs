@@ -1,4 +1,4 @@
-//! Memory that grows where all of it should have been taken at the start, told apart from noise and from single steps.
+//! Memory that grows where all of it should have been taken at the start, as opposed to noise and to single steps.
 //!
 //! Two figures are watched: device memory that the driver counts for the process, and the memory of the process that is resident. Both are
 //! from outside of the engine's own ledger, which cannot know of what leaks beside it.

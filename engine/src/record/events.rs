@@ -28,7 +28,7 @@ use crate::scene::Split;
 use crate::step;
 use crate::vk::GpuSample;
 
-/// Everything the sinks are told.
+/// Everything the sinks receive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
     /// The plan is committed; the first event.
@@ -43,8 +43,8 @@ pub enum RunEvent {
     Event(EventRow),
     /// Memory figures; see [`Sinks::memory_due`](super::sinks::Sinks::memory_due).
     Memory(MemoryRow),
-    /// What the card says of itself; see [`Sinks::gpu_due`](super::sinks::Sinks::gpu_due). Comes from cards that can
-    /// tell.
+    /// What the card says of itself; see [`Sinks::gpu_due`](super::sinks::Sinks::gpu_due). Comes from cards that
+    /// report it.
     Gpu(GpuRow),
     /// How the parameters are spread.
     Histograms(Histograms),
@@ -209,7 +209,7 @@ pub struct EvalRow {
     pub ssim_valid: Option<f64>,
     /// LPIPS (VGG16); null when it was not computed.
     pub lpips: Option<f64>,
-    /// `psnr_image` after the best affine map of colours for each view; there with the loss `exposure` or when it was asked for.
+    /// `psnr_image` after the best affine map of colours for each view; there with the loss `exposure`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc_psnr: Option<f64>,
     /// Range the images had when they entered the LPIPS network.

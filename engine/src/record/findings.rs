@@ -1,11 +1,11 @@
-//! What the guard tells: the details of its events.
+//! What the guard reports: the details of its events.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What tells that device memory lies in the host.
+/// Evidence that device memory lies in the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "evidence", rename_all = "snake_case")]
 pub enum SpillEvidence {
@@ -73,7 +73,7 @@ pub enum Verdict {
     Resident,
     /// Some of it in the host.
     Spilled,
-    /// Nobody can say.
+    /// It cannot be measured.
     Unknown,
 }
 

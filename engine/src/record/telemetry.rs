@@ -1,4 +1,4 @@
-//! What the card says of itself, asked for by a thread of its own so that no step waits for the driver.
+//! What the card says of itself, read by a thread of its own so that no step waits for the driver.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

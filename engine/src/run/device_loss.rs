@@ -50,7 +50,7 @@ pub(super) fn write_report(root: &Path, open: &(String, String), losses: &[Devic
         losses,
         advice: ADVICE,
     };
-    // The error that it belongs to is told anyway.
+    // The error that it belongs to is reported anyway.
     write_json(&path, &report).ok().map(|()| path)
 }
 

@@ -98,8 +98,8 @@ impl<'a> Drawn<'a> {
             corrected: self.profile.corrects_colors(),
         };
         let mut file = EvalFile::new(0, 0, 0.0, LpipsRange::ZeroOne);
-        let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
-            if let Told::Progress(now) = told {
+        let left_out = evaluation.run(&mut renderer, &mut file, &mut |reported| {
+            if let Told::Progress(now) = reported {
                 progress(now);
             }
             Ok(())

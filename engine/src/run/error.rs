@@ -89,7 +89,7 @@ pub enum RunError {
     Spilled {
         /// Iterations done.
         iteration: u32,
-        /// What tells of it.
+        /// The evidence.
         evidence: SpillEvidence,
         /// A checkpoint of that iteration was written.
         saved: bool,
@@ -172,7 +172,7 @@ pub enum StoredError {
         /// The folder.
         path: PathBuf,
     },
-    /// No model of the iteration that was asked for.
+    /// No model of the chosen iteration.
     #[error("{} holds no model of iteration {wanted}; there is {found}", path.display())]
     NoIteration {
         /// The folder.
@@ -268,7 +268,7 @@ pub struct DeviceLoss {
     pub iteration: u32,
     /// The call or program that noticed.
     pub noticed: String,
-    /// What the device was at: a pass, or passes between which it cannot be told, or a submission where passes are not
+    /// What the device was at: a pass, or passes that cannot be distinguished, or a submission where passes are not
     /// marked.
     pub at: String,
     /// Longest submission aimed at, milliseconds; 0 = no limit.

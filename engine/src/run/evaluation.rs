@@ -87,7 +87,7 @@ pub(super) struct Evaluation<'a> {
     pub(super) corrected: bool,
 }
 
-/// What an evaluation tells while it goes on.
+/// What an evaluation reports while it goes on.
 pub(super) enum Told {
     /// One view more is done.
     Progress(Progress),

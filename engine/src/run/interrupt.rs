@@ -46,7 +46,7 @@ impl Signal {
     }
 }
 
-/// Tells whether, and by what, the run was asked to end. Clones share the answer.
+/// Whether, and by what signal, the run is to end. Clones share the answer.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     /// Exit code of the signal, 0 for none.
@@ -82,7 +82,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// From now on somebody looks at [`Interrupt::signal`] soon and has something to save, or no longer: then a signal ends the
+    /// Whether [`Interrupt::signal`] is looked at soon and there is something to save; if not, a signal ends the
     /// process at once.
     pub fn set_heard(&self, heard: bool) {
         self.heard.store(heard, Ordering::SeqCst);
@@ -139,7 +139,7 @@ fn for_each_signal(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<
 }
 
 /// Has writes beyond the size that the system allows for files (`ulimit -f`) fail like those to a full disk, so that the file is named:
-/// the signal that comes with them ends a process without a word unless somebody takes it.
+/// the signal that comes with them ends a process without a word unless it is handled.
 ///
 /// # Errors
 /// When the system refuses a handler.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::scene::{SceneError, SceneIndex, Split, ViewId};
 
-/// Views whose images cannot be used; each is told once and left out from then on.
+/// Views whose images cannot be used; each is reported once and left out from then on.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut(BTreeSet<ViewId>);
 
@@ -14,7 +14,7 @@ impl LeftOut {
         self.0.contains(&id)
     }
 
-    /// Leaves out a view; returns what to tell, the first time.
+    /// Leaves out a view; returns what to report, the first time.
     ///
     /// # Errors
     /// [`SceneError::NoViews`] when no training view is left.

@@ -140,10 +140,10 @@ mod tests {
         assert_ne!(ids(&scene.test), TEST, "every eighth of those that are left");
         keep(&mut scene, Some(&run)).unwrap();
         assert_eq!((ids(&scene.test), scene.train.len()), (TEST.to_vec(), 34));
-        let told = scene.warnings.last().unwrap();
+        let reported = scene.warnings.last().unwrap();
         assert!(
-            told.starts_with("1 of the 35 train views of the run cannot be read any more: view_001;"),
-            "{told}"
+            reported.starts_with("1 of the 35 train views of the run cannot be read any more: view_001;"),
+            "{reported}"
         );
     }
 
@@ -153,10 +153,10 @@ mod tests {
         keep(&mut scene, Some(&run)).unwrap();
         assert_eq!(ids(&scene.test), ["view_000", "view_016", "view_032"]);
         assert_eq!(scene.train.len(), 35);
-        let told = scene.warnings.last().unwrap();
+        let reported = scene.warnings.last().unwrap();
         assert!(
-            told.contains("2 of the 5 test views") && told.contains("view_008, view_024"),
-            "{told}"
+            reported.contains("2 of the 5 test views") && reported.contains("view_008, view_024"),
+            "{reported}"
         );
         let all = TEST.map(|name| format!("{name}.jpg"));
         let (mut scene, _folder, run) = scene_without(&all.each_ref().map(|name| &**name));

@@ -1,6 +1,6 @@
 //! Which tiles of a view Gaussians may touch, worked out on the host before they are on a device.
 //!
-//! Never less than what the device finds, so that whoever leaves out what does not reach a tile changes no pixel of it. A splat
+//! Never less than what the device finds, so that leaving out what does not reach a tile changes no pixel of it. A splat
 //! is as large as [`twins::project`](crate::twins::project) has it: three standard deviations along the longer axis of its
 //! covariance on the image, whose sum of both variances a Gaussian's largest scale bounds.
 

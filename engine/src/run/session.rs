@@ -141,7 +141,7 @@ struct Session {
     unindexed: VecDeque<(u64, EvalFile)>,
     early_stop: Option<early_stop::Stagnation>,
     on_cpu: bool,
-    /// When the scene began to be read, until the first step is told.
+    /// When the scene began to be read, until the first step is reported.
     opened: Option<Instant>,
     left_out: LeftOut,
     /// Host memory that decoded images need at most, and what there is.
@@ -150,7 +150,7 @@ struct Session {
     stored: bool,
     /// Iteration of the last checkpoint of this session.
     saved_at: Option<u32>,
-    /// What was chosen for the scene, to be told before the first step.
+    /// What was chosen for the scene, to be reported before the first step.
     chosen: Vec<String>,
     /// What people should know before the first step.
     warnings: Vec<String>,
@@ -406,7 +406,7 @@ impl Session {
         Ok(())
     }
 
-    /// Asks every watcher, and tells what they say, also when one of them ends the run.
+    /// Calls every watcher, and reports what they say, also when one of them ends the run.
     fn watched(
         &mut self,
         mut ask: impl FnMut(&mut dyn Watch, &mut Context<'_>) -> Result<(), RunError>,
@@ -471,7 +471,7 @@ impl Session {
         })
     }
 
-    /// Ends a run that failed; `report` is a file that tells of it.
+    /// Ends a run that failed; `report` is the file of the report.
     fn abandon(mut self, status: Status, error: &RunError, report: Option<&str>) {
         // The error itself is what people need to see; a second one while tidying up would only hide it.
         let _ = self.index_evaluations(true);

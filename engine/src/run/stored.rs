@@ -1,7 +1,7 @@
 //! Models that a run, or another trainer, left behind: found, evaluated and rendered again.
 //!
 //! Promises the figures and pictures that training gave for the same iteration: the raw file holds exactly what was
-//! on the device, and views, photographs and passes are the same. Writes nothing unless told where.
+//! on the device, and views, photographs and passes are the same. Writes nothing without an output.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ pub struct Stored<'a> {
     notes: Vec<String>,
 }
 
-/// What is told while views are drawn.
+/// What is reported while views are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum News {
     /// The device has no room for the model.
@@ -327,8 +327,8 @@ impl<'a> Stored<'a> {
         let mut renderer = Renderer::new(open, profile, &variants, model, look, &views, weights);
         tell_parts(u64::from(gaussians), renderer.prepare()?, tell);
         let mut pictures = PictureWriter::default();
-        let left_out = evaluation.run(&mut renderer, &mut file, &mut |told| {
-            match (told, &folder) {
+        let left_out = evaluation.run(&mut renderer, &mut file, &mut |reported| {
+            match (reported, &folder) {
                 (Told::Progress(now), _) => tell(News::Progress(now)),
                 (Told::View(view), Some(folder)) => {
                     pictures.give(folder, Arc::new(view))?;
@@ -475,7 +475,7 @@ fn tell_parts(gaussians: u64, at_once: Option<u32>, tell: &mut dyn FnMut(News)) 
 fn read_parts(location: &Location, open: &OpenDevice) -> Result<(ModelParts, PlyComments, Vec<String>), RunError> {
     let (path, faults) = (&location.ply, &open.faults);
     if let Some(room) = host_room(faults).map(|bytes| bytes / 2)
-        // Other files of Gaussians are told apart, and what is wrong with a file is told, below.
+        // Other files of Gaussians are recognised, and errors of a file reported, below.
         && let Ok(mut file) = PlyParts::open(path)
         && file.len() as u64 * Gaussians::host_bytes(file.sh_degree()) > room
     {

@@ -266,7 +266,7 @@ pub enum SceneError {
         /// The image.
         path: PathBuf,
     },
-    /// Masks were asked for and there are none.
+    /// Masks are set and there are none.
     #[error(
         "no mask in {} belongs to any of the {images} images; looked for {looked_for} and the like; \
          name another folder or turn masks off (dataset.masks)", folder.display()
@@ -279,7 +279,7 @@ pub enum SceneError {
         /// File names that the first image's mask may have.
         looked_for: String,
     },
-    /// Maps of photos were asked for and there are none.
+    /// Maps of photos are set and there are none.
     #[error("{}", match folder.is_dir() {
         true => format!(
             "no {} map in {} belongs to any of the {images} training photos; looked for {looked_for}; name another folder ({})",

@@ -3,7 +3,7 @@
 //! Owns the measure and the sample that it is taken from. A point of the sparse model that several photos show has one colour
 //! in the scene; where its brightness differs between photos by factors that are the same for all points of a photo, shutter,
 //! gain or light differed. Promises to hold few decoded photos at a time and to look at [`MOST_PHOTOS`] of them and
-//! [`MOST_POINTS`] points at most. A photo that cannot be decoded is passed over: who trains on it is told.
+//! [`MOST_POINTS`] points at most. A photo that cannot be decoded is passed over here; training reports it.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const MOST_PHOTOS: usize = 60;
 const MOST_POINTS: usize = 2000;
 /// Photos that must show a point.
 const LEAST_SEEN: usize = 3;
-/// Points that a photo must show for its exposure to be told, and photos of which it must be.
+/// Points that a photo must show for its exposure to be measured, and photos of which it must be.
 const LEAST: usize = 16;
 const LEAST_PHOTOS: usize = 3;
 /// Brightness outside of which a pixel says little about exposure: noise below, clipping above.
@@ -36,7 +36,7 @@ struct Sample {
 }
 
 /// Standard deviation over the training photos of the logarithm of their exposure, as the brightness of stored colours at shared
-/// points tells it: 0.1 = photos differ by some 10 %. `None` when the scene names no points that three photos show, or too few of
+/// points shows it: 0.1 = photos differ by some 10 %. `None` when the scene names no points that three photos show, or too few of
 /// them; [`SceneOptions::seen_points`](super::SceneOptions::seen_points) must have asked for points.
 ///
 /// # Errors
@@ -135,14 +135,17 @@ fn spread(samples: &[Sample], photos: usize, points: usize) -> Option<f64> {
         let of_point = means(samples.iter().map(|s| (s.point, left(s, &of_photo))), points);
         of_photo = means(samples.iter().map(|s| (s.photo, s.log - of_point[s.point])), photos);
     }
-    let told = counts.iter().zip(&of_photo).filter(|(count, _)| **count >= LEAST);
-    let told: Vec<f64> = told.map(|(_, value)| *value).collect();
-    if told.len() < LEAST_PHOTOS {
+    let reported = counts.iter().zip(&of_photo).filter(|(count, _)| **count >= LEAST);
+    let reported: Vec<f64> = reported.map(|(_, value)| *value).collect();
+    if reported.len() < LEAST_PHOTOS {
         return None;
     }
-    let count = told.len() as f64;
-    let mean = told.iter().sum::<f64>() / count;
-    let square = told.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>();
+    let count = reported.len() as f64;
+    let mean = reported.iter().sum::<f64>() / count;
+    let square = reported
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum::<f64>();
     Some((square / count).sqrt())
 }
 

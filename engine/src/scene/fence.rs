@@ -2,7 +2,7 @@
 //!
 //! A data set from elsewhere may hold links to any place of this machine. Files are read only where they really lie
 //! inside the data set's folder, inside an image folder that the user named, behind a folder that is itself a link
-//! directly in the data set (`images`, `sparse`, `sparse/0`: whoever laid it there named what it leads to), or in the
+//! directly in the data set (`images`, `sparse`, `sparse/0`: the owner of the folder chose what it leads to), or in the
 //! store that a mirror of data sets keeps its files in. Any other place needs `dataset.follow_links`.
 
 use std::path::{Path, PathBuf};

@@ -334,7 +334,7 @@ impl Loader<'_> {
                 false => format!(
                     "none of its {count} images can be {}: {}",
                     undecodable.what(),
-                    undecodable.told()
+                    undecodable.reported()
                 ),
             };
             return Err(SceneError::NoViews { path, why });
@@ -353,7 +353,7 @@ impl Loader<'_> {
                 undecodable.len(),
                 folder.display(),
                 undecodable.what(),
-                undecodable.told()
+                undecodable.reported()
             ));
         }
         self.undecodable.extend(undecodable.names());
@@ -461,21 +461,29 @@ impl Loader<'_> {
             view.seen = seen::in_picture(&view.seen, &view.camera, near.plane(extent));
         }
         if let Some(folder) = &self.options.depths {
-            let told = (&mut self.notices, &mut self.warnings);
+            let reported = (&mut self.notices, &mut self.warnings);
             depths::attach(
                 (&mut train, &test),
                 self.root,
                 folder,
                 &points,
                 &self.fence,
-                told.0,
-                told.1,
+                reported.0,
+                reported.1,
             )?;
         }
         if let Some((folder, axes)) = &self.options.normals {
-            let told = (&mut self.notices, &mut self.warnings);
+            let reported = (&mut self.notices, &mut self.warnings);
             let which = (folder.as_path(), *axes);
-            normals::attach(&mut train, self.root, which, &points, &self.fence, told.0, told.1)?;
+            normals::attach(
+                &mut train,
+                self.root,
+                which,
+                &points,
+                &self.fence,
+                reported.0,
+                reported.1,
+            )?;
         }
         let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
         self.notices.extend(crop_notices(&cameras));

@@ -191,7 +191,7 @@ fn suggested_resolution(widest_px: u32) -> i32 {
 const SMALL_PIXELS: u64 = 64_000_000;
 
 /// A rule of thumb: the number of Gaussians that densification ends with grows with what there is to see, which the
-/// number of images and of sparse points tell, and never beyond what their pixels can show.
+/// number of images and of sparse points estimate, and never beyond what their pixels can show.
 fn suggested_profile(images: usize, points: usize, pixels: u64) -> &'static str {
     match (images, points) {
         (..=120, ..=40_000) => "8gb",

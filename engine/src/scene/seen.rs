@@ -2,7 +2,7 @@
 //!
 //! Owns which of a photo's points are kept. A photo lists the points that its keypoints were matched to; where a point lies
 //! in the picture follows from the camera, so keypoints themselves are not kept and nothing has to be undistorted. Promises
-//! at most as many points as were asked for, evenly spread over a photo's list, and never more than [`MOST_POINTS`] in all.
+//! at most as many points as the caller wants, evenly spread over a photo's list, and never more than [`MOST_POINTS`] in all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::view::{View, without_extension};
 use super::{Camera, Point};
 
-/// Every how many views, by name, one is held out unless told otherwise.
+/// Every how many views, by name, one is held out by default.
 pub(super) const HOLDOUT_EVERY: usize = 8;
 /// The extent is this much larger than the farthest camera's distance.
 const EXTENT_MARGIN: f64 = 1.1;

@@ -23,7 +23,7 @@ const LEAST_OF_POINTS: f64 = 0.25;
 const BLIND: f64 = 0.01;
 /// Most points that are projected, and most of the other cameras.
 const MOST: [usize; 2] = [1 << 14, 32];
-/// How many times the scene's size away a point is that nothing can be told of: cameras as far apart as the scene is large see it
+/// How many times the scene's size away a point is that decides nothing: cameras as far apart as the scene is large see it
 /// at the same place.
 const FAR_POINT: f64 = 1000.0;
 

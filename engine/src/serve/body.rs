@@ -21,7 +21,7 @@ pub(super) struct Opened {
     file: File,
     /// Bytes of the file when it was opened. It may grow meanwhile; what came later is left to the next request.
     pub(super) length: u64,
-    /// What tells this state of it from others.
+    /// The tag of this state of the file.
     pub(super) tag: Option<String>,
     /// What of it was asked for.
     pub(super) part: Part,
@@ -92,7 +92,7 @@ impl HttpBody for FileBody {
         piece.truncate(read);
         this.left -= read as u64;
         Poll::Ready(Some(match result {
-            // The length was promised already: only a broken connection tells the client that bytes are missing.
+            // The length was promised already: only a broken connection shows the client that bytes are missing.
             Ok(()) if read == 0 => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(()) => Ok(Frame::data(piece.into())),
             Err(error) => Err(error),

@@ -1,7 +1,7 @@
 //! A folder that any web server can serve: the page, the index and copies of the runs' files.
 //!
 //! A record in the folder names every file of the export. A later export into the same folder replaces them and removes
-//! those that are no more; files that somebody added stay. Without the record, a folder that is not empty is refused.
+//! those that are no more; files of other programs stay. Without the record, a folder that is not empty is refused.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Who may ask, and how: checked before anything is looked up.
+//! Which requests are answered: checked before anything is looked up.
 
 use axum::http::header::{CONTENT_LENGTH, HOST, ORIGIN, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, request::Parts};
@@ -9,7 +9,7 @@ use super::token::Token;
 /// The header that programs may send instead of the query.
 const TOKEN_HEADER: HeaderName = HeaderName::from_static("x-kiln-token");
 
-/// Why a request gets no file. The words reach the client, so they tell nothing about the disk.
+/// Why a request gets no file. The words reach the client, so they say nothing about the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     /// Neither GET nor HEAD.

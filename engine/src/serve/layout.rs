@@ -1,7 +1,7 @@
 //! Which files of a run folder are shown, and what they are.
 //!
 //! One list for serving and for exporting. Everything a person would look at is in it; checkpoints, TensorBoard events
-//! and files that somebody put into the folder are not.
+//! and files of other programs in the folder are not.
 
 use kiln_sog::{INDEX, META};
 

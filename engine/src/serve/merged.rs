@@ -1,7 +1,7 @@
 //! A project's merged model as a run: the files that a run has and a merged model does not.
 //!
 //! The page knows runs. What it needs of one is made here from the model's header and the blocks' cameras, in bounded memory: files
-//! are read piece by piece, and what is not asked for is passed over.
+//! are read piece by piece, and what is not requested is passed over.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -3,7 +3,7 @@
 //! Promises: only files of the run layout (`layout`) inside the chosen folder leave the machine's disk, symbolic links
 //! included; every one of them needs the token of the printed address; names other than the ones allowed in `Host` and
 //! pages of other origins are refused, so that a web site that makes its own name point at this machine reads nothing;
-//! one request costs bounded memory, and clients without the token keep nobody out who has it.
+//! one request costs bounded memory, and clients without the token keep out no client that has it.
 //! Refuses: uploads, listings of folders, checkpoints, and addresses of other machines unless they are allowed.
 //!
 //! The contract with the page is `viewer-wasm/PROTOCOL.md`.

@@ -1,4 +1,4 @@
-//! Opening files that are served: what was checked is what is opened, whatever somebody puts in its place meanwhile.
+//! Opening files that are served: what was checked is what is opened, whatever replaces it meanwhile.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! Places of connections: how many there are, and who makes room for whom.
+//! Places of connections: how many there are, and which of them ends for a new one.
 //!
 //! A client that has not shown the token is a stranger. Strangers have places of their own: however many come, and however slowly
 //! they speak, those who have shown it keep theirs, and one who is about to show it finds one.

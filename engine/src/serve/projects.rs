@@ -265,7 +265,7 @@ mod tests {
             folder.write(&format!("{name}/project.json"), text);
             folder.write(&format!("{name}/blocks/b0000/block.json"), "{");
         }
-        folder.write("notes/project.json", "no blocks beside it: somebody else's");
+        folder.write("notes/project.json", "no blocks beside it: another program's");
         let root = Root::open(folder.path()).unwrap();
         let index = index(&root);
         let entries = index.as_array().unwrap();

@@ -38,7 +38,7 @@ use crate::record::run_folder::{is_written_to, record_path};
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
 /// Headers of every answer: nothing but this server's own files runs, is shown or is connected to, no other page may
-/// frame, read or hold on to it, and the address with its token is told to nobody.
+/// frame, read or hold on to it, and the address with its token goes to no other site.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         CONTENT_SECURITY_POLICY,
@@ -233,7 +233,7 @@ fn validate(response: &mut Response<Body>, tag: &str) {
     }
 }
 
-/// Whether a process writes to the run whose index `place` is; `None` for other files, and where nobody can tell.
+/// Whether a process writes to the run whose index `place` is; `None` for other files, and where the system does not show it.
 fn writer_of(place: &Path) -> Option<bool> {
     let folder = place.parent()?;
     (record_path(folder) == place).then(|| is_written_to(folder)).flatten()

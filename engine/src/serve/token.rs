@@ -1,4 +1,4 @@
-//! The secret in the address: who has it may read the runs.
+//! The secret in the address: a client with it may read the runs.
 
 use std::hint::black_box;
 use std::io;
@@ -20,7 +20,7 @@ impl Token {
         &self.0
     }
 
-    /// Compares in a time that depends on the offered length only: an answer's delay tells nothing about the digits.
+    /// Compares in a time that depends on the offered length only: an answer's delay reveals nothing about the digits.
     pub(super) fn is(&self, offered: &str) -> bool {
         let (own, offered) = (self.0.as_bytes(), offered.as_bytes());
         let difference = own.iter().zip(offered).fold(0, |sum, (a, b)| black_box(sum | (a ^ b)));

@@ -1,4 +1,4 @@
-//! Validators: what tells a browser that the file it kept is the one that is there.
+//! Validators: tags by which a browser knows whether its cached file is current.
 
 use std::fs::Metadata;
 use std::time::UNIX_EPOCH;

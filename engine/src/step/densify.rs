@@ -13,7 +13,7 @@ use crate::kernels::move_rows::Relocation;
 use crate::memory::MIB;
 use crate::program::{Class, Program, Tag, TensorTable};
 
-/// Arena bytes for Gaussians on the move when nothing else is asked for.
+/// Arena bytes for Gaussians on the move by default.
 pub const STAGING_BYTES: u64 = 64 * MIB;
 /// What every device can bind; staging is bound in parts but is one tensor.
 const BINDING_BYTES: u64 = 128 * MIB;

@@ -14,12 +14,10 @@ const PART: u32 = 1 << 19;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeighborsRefused {
     /// No neighbours, or more than the search keeps.
-    #[error("{0} neighbours of each Gaussian were asked for: it has to be 1 to {MOST_NEIGHBORS}")]
+    #[error("{0} neighbours of each Gaussian are set: the number has to be 1 to {MOST_NEIGHBORS}")]
     Neighbors(u32),
     /// More Gaussians than one binding holds a word of.
-    #[error(
-        "neighbours of {0} Gaussians were asked for, and at most {MOST_GAUSSIANS} fit: lower `memory.max_gaussians`"
-    )]
+    #[error("neighbours of {0} Gaussians are needed, and at most {MOST_GAUSSIANS} fit: lower `memory.max_gaussians`")]
     Gaussians(u32),
 }
 

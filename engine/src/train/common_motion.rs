@@ -1,4 +1,4 @@
-//! What the corrections of all cameras share: a motion of the whole scene, and its size. No photo tells it from a scene that lies
+//! What the corrections of all cameras share: a motion of the whole scene, and its size. No photo distinguishes it from a scene that lies
 //! elsewhere, so nothing holds it, and steps that are noisy carry it away.
 
 use crate::kernels::pose::{VALUES, WORDS};
@@ -12,7 +12,7 @@ pub(super) const EVERY: u32 = 100;
 const POINTS: usize = 512;
 /// Numbers of a common motion: turn, shift, growth.
 const MOTION: usize = 7;
-/// Share of the normal matrix's mean diagonal that is added to it: what cameras do not tell stays as it is.
+/// Share of the normal matrix's mean diagonal that is added to it: what cameras do not determine stays as it is.
 const RIDGE: f64 = 1e-6;
 /// Half a step of the differences that say how a lens moves a place, of a direction of length 1.
 const STEP: f64 = 1e-5;
@@ -24,7 +24,7 @@ type Row<const N: usize> = [f64; N];
 /// A scene that is turned by a small `a` about the mean of the cameras, moved by `b` and grown by a share `g` takes with it a
 /// camera `W` at `d` from that mean: its correction is a turn `W a` and a shift `W (b + a x d + g d)`, up to one sign for all.
 /// Lengths are extents. The common motion of some corrections is the one that moves the points of the scene as these do, in the
-/// least squares of where they are seen: what a camera cannot tell apart, a turn and a shift to the side, counts as one.
+/// least squares of where they are seen: what a camera cannot distinguish, a turn and a shift to the side, counts as one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommonMotion {
     cameras: Vec<Answer>,

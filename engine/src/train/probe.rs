@@ -183,7 +183,7 @@ impl Rates {
         self.blocks.iter().min_by(|(_, a), (_, b)| a.total_cmp(b))
     }
 
-    /// What tells of a spill, by these rates alone.
+    /// Evidence of a spill, by these rates alone.
     pub(crate) fn evidence(&self) -> Option<SpillEvidence> {
         let (block, gb_s) = self.slowest()?;
         (gb_s * FACTOR < self.reference_gb_s).then(|| SpillEvidence::Probe {
@@ -213,7 +213,7 @@ impl Rates {
             residency.reason = Some(format!("the reference was read at {best_reference:.1} GB/s before"));
         } else if slowest.is_none() {
             residency.verdict = Verdict::Unknown;
-            residency.reason = Some("every block is too small to tell".to_owned());
+            residency.reason = Some("every block is too small to measure".to_owned());
         }
         residency
     }

@@ -14,7 +14,7 @@ use crate::scene::Camera;
 use crate::step::Capacities;
 use crate::triangles::Limits;
 
-/// What is trained, and what steps of it are told.
+/// What is trained, and the values that its steps take.
 pub(super) enum Trainable {
     /// Gaussians, which the profile says all of.
     Splats,
@@ -34,10 +34,10 @@ pub(super) struct TriangleRun {
     pub(super) vertices: u32,
     /// Least opacity of a vertex.
     pub(super) floor: f32,
-    /// Pictures between steps tell how important triangles are, too.
+    /// Pictures between steps measure the importance of triangles, too.
     pub(super) looks: bool,
-    /// The cap on vertices was told of.
-    pub(super) told: bool,
+    /// The cap on vertices was reported.
+    pub(super) reported: bool,
 }
 
 impl Trainable {
@@ -55,7 +55,7 @@ impl Trainable {
                 vertices: 0,
                 floor: 0.0,
                 looks: false,
-                told: false,
+                reported: false,
             }),
             _ => Self::Splats,
         }

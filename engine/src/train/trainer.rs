@@ -96,7 +96,7 @@ impl<'a> From<&'a Vec<u8>> for Target<'a> {
     }
 }
 
-/// A step that is over but not yet told to the caller.
+/// A step that is over but not yet returned to the caller.
 pub(super) struct Finished {
     pub(super) status: StepStatus,
     /// False when the step was left out.
@@ -110,7 +110,7 @@ pub struct Trainer {
     pub(super) jobs: Jobs<CompiledProgram>,
     /// Steps with timestamps; none unless they are asked for and the device has a clock.
     pub(super) timed_jobs: Jobs<CompiledProgram>,
-    /// None where it can tell nothing.
+    /// None where it cannot decide.
     pub(super) probe: Option<Probe>,
     pub(super) tensors: StepTensors,
     /// What is trained.
@@ -136,7 +136,7 @@ pub struct Trainer {
     pub(super) lengths: Lengths,
     /// Gaussians of the last status word.
     gaussians: u32,
-    /// What status words told besides their figures.
+    /// What status words reported besides their figures.
     pub(super) events: Vec<EventRow>,
     /// Last iteration whose events are known.
     noted: u32,
@@ -469,7 +469,7 @@ impl Trainer {
     }
 
     /// Waits for every step in flight and returns the status of all steps that were not returned yet, in order. What the
-    /// last step's densification did is read from the device, because no later step's word will tell.
+    /// last step's densification did is read from the device, because no later step's word has it.
     ///
     /// # Errors
     /// See [`Trainer::advance`].

@@ -146,7 +146,7 @@ impl<P: Place> Uploads<P> {
     }
 
     /// What became of the photo of view `id` in place `slot`, once the thread is done with it; none when another one or
-    /// nothing is there. A failure is told once.
+    /// nothing is there. A failure is returned once.
     pub(super) fn staged(&mut self, slot: usize, id: ViewId) -> Option<Result<(), SceneError>> {
         let mut state = self.shared.settled(slot);
         let entry = state.slots.get_mut(slot)?;
@@ -205,7 +205,7 @@ impl<P> Shared<P> {
 }
 
 impl<P: Place> Shared<P> {
-    /// The thread: fills one place after the other until it is told to end.
+    /// The thread: fills one place after the other until it is closed.
     fn serve(&self) {
         loop {
             let idle = |state: &mut State<P>| state.job.is_none() && !state.closing;
@@ -224,7 +224,7 @@ impl<P: Place> Shared<P> {
                 continue;
             };
             drop(state);
-            // A source that panics is asked again by the thread that needs the photo, which has somebody to tell.
+            // A source that panics is called again by the thread that needs the photo, which can report it.
             let photo = catch_unwind(AssertUnwindSafe(source));
             let held = match photo {
                 Ok(Ok(photo)) if place.write(photo.bytes()) => Held::Photo(id),
@@ -246,7 +246,7 @@ impl<P: Place> Drop for Uploads<P> {
         self.shared.lock().closing = true;
         self.shared.work.notify_all();
         if let Some(thread) = self.thread.take() {
-            // The thread catches what its sources panic with, and there is nobody left to tell.
+            // The thread catches what its sources panic with, and no caller is left to report to.
             thread.join().ok();
         }
     }

@@ -50,7 +50,7 @@ pub struct Report {
     pub split: usize,
     /// Gaussians selected but left alone for want of capacity.
     pub capped: usize,
-    /// Gaussians removed, those born in the event included.
+    /// Gaussians removed, those added in the event included.
     pub pruned: usize,
 }
 

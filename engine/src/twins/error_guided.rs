@@ -1,4 +1,4 @@
-//! Births of the strategy `error_guided`: how many there may be on the way to the cap, and who has them. What comes then is
+//! Births of the strategy `error_guided`: how many there may be on the way to the cap, and which Gaussians they copy. What comes then is
 //! [`densify`](super::densify)'s.
 
 use super::adam::Moments;

@@ -1,4 +1,4 @@
-//! Overwritten words in bands of memory that nobody may write.
+//! Overwritten words in bands of memory that no pass may write.
 
 use crate::kernels::guard_bands::{Band, Report};
 

@@ -234,7 +234,7 @@ mod tests {
         let (mut moments, mut statistics) = (vec![Moments::ZERO; 2000], vec![Statistics::default(); 2000]);
         let report = mcmc_relocate(&mut gaussians, &mut moments, &mut statistics, &EVENT);
         assert_eq!((report.relocated, report.born, gaussians.len()), (200, 100, 2100));
-        assert!(gaussians.iter().all(|g| g.logit_opacity > -8.0), "nobody is dead");
+        assert!(gaussians.iter().all(|g| g.logit_opacity > -8.0), "none is dead");
         let copied = (0..2000).filter(|&id| gaussians[id] != before[id] && gaussians[id].mean == before[id].mean);
         assert!(copied.count() > 150);
     }

@@ -1,4 +1,4 @@
-//! Counter-based random numbers: a value is a function of (seed, step, id, channel), never of who asked before.
+//! Counter-based random numbers: a value is a function of (seed, step, id, channel), never of earlier calls.
 //!
 //! The mixing function is PCG-RXS-M-XS-32 (O'Neill 2014) used as a hash, as evaluated by Jarzynski and Olano 2020.
 //! Only u32 arithmetic that wraps, so a shader produces the same bits.

@@ -140,7 +140,7 @@ impl Block {
         self.bytes
     }
 
-    /// Bytes the driver was asked for.
+    /// Bytes requested from the driver.
     #[must_use]
     pub fn allocated_bytes(&self) -> u64 {
         self.owned.allocated_bytes

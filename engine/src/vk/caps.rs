@@ -107,9 +107,9 @@ pub struct Caps {
     pub memory_priority: bool,
     /// `VK_EXT_pageable_device_local_memory` present: what was paged out comes back when there is room again.
     pub pageable_memory: bool,
-    /// `VK_AMD_memory_overallocation_behavior` present: the driver can be told to refuse more than there is.
+    /// `VK_AMD_memory_overallocation_behavior` present: the driver can be set to refuse more than there is.
     pub overallocation_behavior: bool,
-    /// `VK_KHR_pipeline_executable_properties` present and on: the driver tells what its compiler made of a shader.
+    /// `VK_KHR_pipeline_executable_properties` present and on: the driver reports what its compiler made of a shader.
     pub pipeline_statistics: bool,
     /// Timeline semaphores (core 1.2).
     pub timeline: bool,

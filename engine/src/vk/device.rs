@@ -22,7 +22,7 @@ pub struct Device {
     pipelines: PipelineCache,
     allocations: AtomicU64,
     recordings: AtomicU64,
-    /// Calls that may find no memory, and the one of them that is told so.
+    /// Calls that may find no memory, and the one of them that fails so.
     attempts: AtomicU64,
     failing_attempt: AtomicU64,
     reserved_bytes: AtomicU64,
@@ -222,7 +222,7 @@ impl Device {
         }
     }
 
-    /// Whether queues made from now on have a word in host memory that tells the pass.
+    /// Whether queues made from now on have a word in host memory that names the pass.
     pub fn mark_passes(&self, on: bool) {
         self.marks_passes.store(on, Ordering::Relaxed);
     }
@@ -231,7 +231,7 @@ impl Device {
         self.marks_passes.load(Ordering::Relaxed)
     }
 
-    /// Pipelines made from now on keep what [`Pipeline::statistics`](super::Pipeline::statistics) tells.
+    /// Pipelines made from now on keep what [`Pipeline::statistics`](super::Pipeline::statistics) reports.
     pub fn keep_statistics(&self) {
         self.keeps_statistics.store(true, Ordering::Relaxed);
     }

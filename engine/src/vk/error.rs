@@ -71,7 +71,7 @@ fn amount(bytes: u64) -> String {
 }
 
 impl VkError {
-    /// Wraps the result of `call`; the two results everybody must tell apart become their own variants.
+    /// Wraps the result of `call`; the two results that every caller handles apart become their own variants.
     pub(crate) fn call(call: &'static str) -> impl Fn(vk::Result) -> Self {
         move |result| match result {
             vk::Result::ERROR_DEVICE_LOST => Self::Lost {

@@ -2,7 +2,7 @@
 //!
 //! After every barrier, when everything before it is done, a recording that marks its passes fills the word with its own
 //! number and that of the next command. The host may read it at any time, also when the device hangs or is lost, because
-//! the word lies in the host. Between two barriers it cannot tell passes apart, so a place may name several.
+//! the word lies in the host. Between two barriers it does not distinguish passes, so a place may name several.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

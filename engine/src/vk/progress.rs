@@ -1,4 +1,4 @@
-//! How far the queue is, as far as the host can tell without asking the device to do anything.
+//! How far the queue is, as far as the host knows without giving the device work.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -19,7 +19,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Wraps the device's queue, with a marker word when the device is told to [mark passes](Device::mark_passes).
+    /// Wraps the device's queue, with a marker word when the device is set to [mark passes](Device::mark_passes).
     ///
     /// # Errors
     /// [`VkError::Call`] when the timeline semaphore cannot be made.

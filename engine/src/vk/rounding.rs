@@ -34,7 +34,7 @@ impl BlockRounding {
         granularity_bytes: 1,
     };
 
-    /// Bytes the driver is asked for, for a block of `bytes`.
+    /// Bytes requested from the driver for a block of `bytes`.
     #[must_use]
     pub fn request(&self, bytes: u64) -> u64 {
         bytes
@@ -43,15 +43,15 @@ impl BlockRounding {
             .unwrap_or(u64::MAX)
     }
 
-    /// Largest block, a multiple of [`BlockRounding::UNIT`], for which the driver is asked for at most `limit` bytes.
+    /// Largest block, a multiple of [`BlockRounding::UNIT`], whose request to the driver is at most `limit` bytes.
     #[must_use]
     pub fn largest_block(&self, limit: u64) -> u64 {
         let room = limit / self.granularity_bytes * self.granularity_bytes;
         room.saturating_sub(self.extra_bytes) / Self::UNIT * Self::UNIT
     }
 
-    /// Finds the rule behind `ask`, which tells the bytes wanted for a block. [`BlockRounding::NONE`] when there is none
-    /// of this kind: the commitment then tells the difference.
+    /// Finds the rule behind `ask`, which gives the bytes wanted for a block. [`BlockRounding::NONE`] when there is none
+    /// of this kind: the commitment then reports the difference.
     fn of<E>(mut ask: impl FnMut(u64) -> Result<u64, E>) -> Result<Self, E> {
         const BASE: u64 = 1 << 20;
         let mut seen = Vec::new();

@@ -14,7 +14,7 @@ pub struct Statistic {
 }
 
 impl Pipeline {
-    /// What the driver tells about this pipeline; nothing where it has no such extension, or the pipeline was made before
+    /// What the driver reports about this pipeline; nothing where it has no such extension, or the pipeline was made before
     /// [`Device::keep_statistics`].
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Parts of a mapped block that somebody else writes, on a thread of their own.
+//! Parts of a mapped block that another thread writes.
 //!
 //! A window is the only way to its bytes as long as it lives: its block refuses them, and so do further windows. It keeps
 //! the memory behind it, so it may outlive the block.

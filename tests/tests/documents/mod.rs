@@ -234,8 +234,9 @@ fn no_page_is_forgotten() {
         "install.md",
         "large-scenes.md",
         "mesh-scores.md",
-        "photos-to-splats.md",
         // Its commands train for an hour: they are understood, see below.
+        "methods.md",
+        "photos-to-splats.md",
         "recipes.md",
         "run-folder.md",
         "storage.md",
@@ -254,6 +255,7 @@ fn commands_of_other_pages_are_understood() {
     let mut seen = 0;
     for page in [
         "docs/guide/large-scenes.md",
+        "docs/guide/methods.md",
         "docs/guide/recipes.md",
         "docs/meshes.md",
         "docs/notebook/quality.md",

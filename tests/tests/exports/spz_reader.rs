@@ -103,7 +103,7 @@ fn version_4(file: &[u8]) -> (Header, Vec<u8>) {
         let [compressed, plain] = [0, 8].map(|half| long(file, table + 16 * stream + half));
         let frame = &file[at..at + compressed];
         let mut decoder = ruzstd::decoding::StreamingDecoder::new(frame).expect("a frame");
-        assert_eq!(decoder.decoder.content_size(), plain as u64, "the frame tells its size");
+        assert_eq!(decoder.decoder.content_size(), plain as u64, "the frame has its size");
         let mut bytes = Vec::new();
         decoder.read_to_end(&mut bytes).expect("a frame");
         assert!(decoder.into_inner().is_empty(), "one frame");

@@ -155,7 +155,7 @@ fn attributes(document: &Value, splats: &[Splat], degree: u32) {
     }
 }
 
-/// Every tile has its own step of position; the worst of a leaf is told.
+/// Every tile has its own step of position; the worst of a leaf is reported.
 #[test]
 fn steps_of_position_are_those_of_a_tile() {
     let scratch = Scratch::new("tile-steps");

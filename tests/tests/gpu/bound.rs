@@ -33,7 +33,7 @@ fn scene(count: u32) -> Scene {
 }
 
 /// As many triangles as there are Gaussians of the scene, about their places, in pairs that share an edge; the last triangle has no
-/// area, and no Gaussian can tell.
+/// area, and no Gaussian changes.
 fn mesh(scene: &Scene, triangles: u32) -> BoundMesh {
     let (mut corners, mut faces) = (Vec::new(), Vec::new());
     for (at, t) in scene.model().means.iter().zip(0..triangles / 2) {

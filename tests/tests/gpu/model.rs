@@ -311,7 +311,7 @@ fn smoothing_filter() {
         let eyes: Vec<Eye<f32>> = cameras[..used].iter().map(Eye::new).collect();
         let mut wanted = filter_twin::filter_3d(&model.means, &eyes);
         if used == 1 {
-            // The kernel is told the focal length; the reference takes the largest of its own cameras.
+            // The kernel takes the focal length; the reference takes the largest of its own cameras.
             wanted.iter_mut().for_each(|f| *f *= cameras[0].fx / f_max);
         }
         close(&format!("filter of {used} cameras"), &found, &wanted, 1e-6, 1e-5);

@@ -155,7 +155,7 @@ fn light_before_the_nearest_point_is_fog() {
             }
         }
     }
-    // The same where records come in bands, and nothing where there is no point to tell by.
+    // The same where records come in bands, and nothing where there is no point to compare with.
     let bands = evaluated(&fogged, &with, &["--fault", "v_cap=1"]);
     let share = bands["test"]["views"][0]["fog_share"].as_f64().unwrap();
     assert!((share - near).abs() < 2e-3, "{share}");

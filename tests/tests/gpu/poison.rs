@@ -1,5 +1,5 @@
 //! Values that no training should meet, through every pass of a step, and scenes at the edge of what there can be:
-//! nothing that is not finite reaches a Gaussian that was, and what is left out is told.
+//! nothing that is not finite reaches a Gaussian that was, and what is left out is reported.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::gaussians::Gaussians;

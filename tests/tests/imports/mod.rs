@@ -11,6 +11,7 @@ mod doors;
 mod knots;
 mod links;
 mod paths;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;

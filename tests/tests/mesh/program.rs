@@ -426,7 +426,7 @@ fn depth_and_normals_are_drawn() {
     assert!(fs::read(out.join("frame_00000.png")).unwrap() == whole);
 }
 
-/// Ctrl-C amid the work: no file, and the exit code of an interrupt. Stages are told as they end.
+/// Ctrl-C amid the work: no file, and the exit code of an interrupt. Stages are reported as they end.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_leaves_no_file() {
@@ -437,7 +437,7 @@ fn an_interrupt_leaves_no_file() {
     interrupted(&deep, "points");
 }
 
-/// Interrupts a run when its first stage is over, which has this name, and gives what was told of it.
+/// Interrupts a run when its first stage is over, which has this name, and gives what was reported of it.
 #[cfg(unix)]
 fn interrupted(more: &[&str], stage: &str) -> serde_json::Value {
     use std::io::BufRead as _;

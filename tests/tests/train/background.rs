@@ -1,4 +1,4 @@
-//! What a run chooses for its scene: points for the background and the recipe's rules, told, recorded and kept.
+//! What a run chooses for its scene: points for the background and the recipe's rules, printed, recorded and kept.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::fs;

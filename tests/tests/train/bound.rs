@@ -340,7 +340,7 @@ fn resolved(settings: &[(&str, &str)], recipe: &str) -> Profile {
 }
 
 /// Bytes for each Gaussian and each triangle are those of the design, room is for exactly the Gaussians there are, and what does
-/// not fit is told with a number that does.
+/// not fit is reported with a number that does.
 #[test]
 fn plans_are_exact_and_refuse_with_what_fits() {
     let scratch = Scratch::new("bound-plan");

@@ -194,7 +194,7 @@ fn probes_disturb_nothing() {
     );
     assert!(reserved(&root("with")) >= reserved(&root("without")) + 4 * MIB);
     let told = runs::events(&root("with"), "residency");
-    assert_eq!(told.len(), 1, "news are told once");
+    assert_eq!(told.len(), 1, "news are reported once");
     let rate = |key: &str| told[0]["detail"][key].as_f64().unwrap();
     assert!(rate("reference_gb_s") > 0.0 && rate("slowest_gb_s") > 0.0, "{told:?}");
     let slowest = told[0]["detail"]["slowest"].as_str().unwrap();
@@ -217,7 +217,7 @@ fn a_spill_is_told_and_ends_the_run_where_that_is_asked_for() {
         .iter()
         .map(|row| (row["it"].as_u64().unwrap(), row["detail"]["verdict"].as_str().unwrap()))
         .collect();
-    // A CPU driver cannot tell where memory is.
+    // A CPU driver cannot show where memory is.
     assert_eq!(verdicts, [(0, "unknown"), (30, "spilled")]);
     let told = runs::events(&root("warned"), "spill");
     assert_eq!(told.len(), 1, "once, not at every measurement");

@@ -257,7 +257,7 @@ fn exposures_are_told_from_the_scene() {
     assert!(corrected > plain - 0.01, "{plain} dB, {corrected} dB corrected");
 }
 
-/// Colours at shared points tell by how much photos differ, and what `kiln inspect` says of it.
+/// Colours at shared points show by how much photos differ, and what `kiln inspect` says of it.
 #[test]
 fn the_spread_of_exposures_is_seen_in_the_photos() {
     let scratch = Scratch::new("spread");

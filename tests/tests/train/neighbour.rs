@@ -200,7 +200,7 @@ fn nothing_but_the_settings_matters() {
     for (name, way) in ways {
         train_eventful(&scratch.join(name), &[&[save, ("losses", LATE)], way].concat(), None);
         let stalls = runs::events(&scratch.join(name), "stall");
-        // Told of once: from the first step on all are in bands of records, as none would have fit.
+        // Reported once: from the first step on all are in bands of records, as none would have fit.
         let of_records: Vec<_> = stalls.iter().map(|row| row["detail"]["buffer"].as_str()).collect();
         let wanted: &[_] = if name == "records" { &[Some("visible")] } else { &[] };
         assert_eq!(of_records, wanted, "{name}");

@@ -92,7 +92,11 @@ fn an_interrupted_run_ends_as_if_it_had_not_been() {
     assert!(at > 35 && at < 70);
     runs::assert_eventful(&root, 0, u64::from(at), 2);
     runs::assert_eventful(&root, u64::from(at), 72, 1);
-    assert_eq!(runs::history(whole()), runs::history(&root), "each event is told once");
+    assert_eq!(
+        runs::history(whole()),
+        runs::history(&root),
+        "each event is recorded once"
+    );
     assert_eq!(runs::events(&root, "resume")[0]["it"], at);
     // The latest two are kept: of 36, the interruption, and 71.
     assert_eq!(runs::checkpoints(&root).len(), 2);

@@ -102,10 +102,7 @@ fn other_modes_and_degrees_are_refused_and_higher_degrees_may_be_dropped() {
             assert!(error.to_string().contains(wanted), "{error}");
         };
         let other = if mode == "half" { "compact" } else { "half" };
-        refused(
-            &stored(other),
-            &format!("`memory.storage` {mode}, and {other} is asked for"),
-        );
+        refused(&stored(other), &format!("`memory.storage` {mode}, and {other} is set"));
 
         // Without the higher degrees the rest goes on: the same Gaussians, colours as they were.
         let truncate = [("model.sh_degree", "1"), ("schedule.iterations", "25")];
@@ -130,9 +127,7 @@ fn other_modes_and_degrees_are_refused_and_higher_degrees_may_be_dropped() {
         let higher = profile(&scratch.join("higher"), &[EVENTFUL, &stored(mode)]);
         let error = runs::train(higher, Some(ResumeFrom::File(back)), &Interrupt::unattached()).unwrap_err();
         assert!(
-            error
-                .to_string()
-                .contains("and 3 is asked for; there is nothing to fill"),
+            error.to_string().contains("and 3 is set; there is nothing to fill"),
             "{error}"
         );
     }

@@ -187,7 +187,7 @@ fn pages_of_other_sites_read_nothing() {
         ] {
             assert_eq!(page.eval(&script), "refused", "{script}");
         }
-        // A frame is refused by the page's own policy, which the browser tells on the console only.
+        // A frame is refused by the page's own policy, which the browser reports on the console only.
         page.run(&format!(
             "const frame = document.createElement('iframe'); frame.src = {:?}; document.body.append(frame)",
             stage.view.url

@@ -40,7 +40,7 @@ fn all_runs_are_in_a_table_that_is_filtered_and_sorted() {
     assert_eq!(
         page.eval(names),
         json!(["a/seed0", "other", "b/seed0"]),
-        "names tell them apart"
+        "names distinguish them"
     );
     assert_eq!(
         page.eval("document.activeElement.dataset.value"),

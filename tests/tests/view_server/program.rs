@@ -111,7 +111,7 @@ fn wrong_arguments_are_named() {
     assert!(text.contains("warning: ") && text.contains("other machines"), "{text}");
 }
 
-/// What cannot be shown is told before an address is printed: files by their beginnings, folders of other formats by their index.
+/// What cannot be shown is reported before an address is printed: files by their beginnings, folders of other formats by their index.
 #[test]
 fn what_is_no_model_is_not_served() {
     let scratch = Scratch::new("no-model");

@@ -1,6 +1,6 @@
 //! The `kiln` program that is measured.
 //!
-//! Owns: the options that all measurements have, and what tells two programs apart. Promises: without `--kiln` the
+//! Owns: the options that all measurements have, and what identifies a program. Promises: without `--kiln` the
 //! program is built from the source tree first, so that figures are never those of an older build.
 
 use std::fs;
@@ -55,7 +55,7 @@ impl Program {
     }
 }
 
-/// Tells programs and recipe files apart: 16 digits of the SHA-256 of the program followed by the recipe's file.
+/// Identifies a program with a recipe file: 16 digits of the SHA-256 of the program followed by the recipe's file.
 ///
 /// # Errors
 /// [`Failure`] when one of them cannot be read.

@@ -20,7 +20,7 @@ LOCAL = "local"
 #: Exit code of a defect.
 INTERNAL = 1
 CANCELLED = 143
-#: The version of Ray that has token authentication on, unless told otherwise.
+#: The version of Ray that has token authentication on by default.
 TOKENS_SINCE = (2, 60)
 
 
@@ -107,7 +107,7 @@ class Cluster:
         return function.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False))
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """What running tasks told of themselves."""
+        """The reports of running tasks."""
         return ray.get(self._board.rows.remote())
 
     def stop(self) -> None:
@@ -129,7 +129,7 @@ class Cluster:
 
     @staticmethod
     def result(handle: Any, row: dict[str, Any] | None) -> Ended:
-        """How a task ended; `row` is what it told last, for tasks whose worker is gone."""
+        """How a task ended; `row` is its last report, for tasks whose worker is gone."""
         row = row or {}
         iteration, node = row.get("iteration"), row.get("node")
         try:

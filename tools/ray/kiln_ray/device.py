@@ -28,7 +28,7 @@ def uuid_of(gpu: str | int) -> str:
         listed = asked.stdout.decode("utf-8", "replace")
     except (OSError, subprocess.SubprocessError) as error:
         raise NoDevice(
-            f"cannot tell which card GPU {name} of Ray is: `{' '.join(command)}` failed ({error}); "
+            f"cannot find which card GPU {name} of Ray is: `{' '.join(command)}` failed ({error}); "
             "`--gpus-per-task 0` leaves the choice to kiln"
         ) from error
     lines = listed.splitlines()

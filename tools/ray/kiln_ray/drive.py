@@ -191,7 +191,7 @@ class Drive:
             self._tell(now=False)
 
     def _heard(self, name: str, told: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-        """What the attempt that runs told of itself, which becomes the block's row."""
+        """The last report of the attempt that runs, which becomes the block's row."""
         found, row = told.get(name), self._rows.get(name)
         if found is None or found["attempts"] != len(self._history[name]) + 1:
             return None

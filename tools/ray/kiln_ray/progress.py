@@ -1,4 +1,4 @@
-"""How far the blocks are: what tasks tell, `progress.json`, lines for the terminal."""
+"""How far the blocks are: what tasks report, `progress.json`, lines for the terminal."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Row:
 
 
 class Board:
-    """What running tasks tell and are told. It lives in one Ray actor."""
+    """Reports of running tasks and orders to them. It lives in one Ray actor."""
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[str, Any]] = {}
@@ -85,7 +85,7 @@ class Board:
         self._stop = True
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """The newest row of each task that told one."""
+        """The newest row of each task that has one."""
         return self._rows
 
 

@@ -49,7 +49,7 @@ class Tag:
     def __init__(self, text: bytes, result: Any, modified: datetime | None = None) -> None:
         self.text = text
         self.modified = modified
-        #: What the storage wants to be told of it.
+        #: Options of the storage.
         self.update = {key: result[key] for key in ("e_tag", "version") if result.get(key)}
 
 

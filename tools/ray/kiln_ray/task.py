@@ -1,4 +1,4 @@
-"""What runs on a node: one `kiln` command, its events told to the driver, its block brought and saved."""
+"""What runs on a node: one `kiln` command, its events passed to the driver, its block brought and saved."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Reporter:
         return self._stop
 
     def ended(self, cause: Cause, code: int | None = None, message: str = "") -> Ended:
-        """The end of this attempt, told with all that is known of it."""
+        """The end of this attempt, reported with all that is known of it."""
         self.is_stopped()
         return Ended(cause, code, self.row.iteration, self._node, message)
 
@@ -358,7 +358,7 @@ def is_written_to(run: Path, *, alone: bool = False) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        # A file system without locks cannot tell.
+        # A file system without locks shows nothing.
         return False
     finally:
         os.close(folder)

@@ -40,7 +40,7 @@ class Ended:
     cause: Cause
     #: Exit code of the command; negative for a signal.
     code: int | None = None
-    #: The last iteration it told of; none before it began.
+    #: The last iteration it reported; none before it began.
     iteration: int | None = None
     #: The node it ran on.
     node: str | None = None

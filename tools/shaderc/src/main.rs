@@ -3,7 +3,7 @@
 //! Called by `cargo xtask shaders` as `kiln-shaderc FOLDER`, with one job a
 //! line on standard input: source relative to FOLDER, output path, and any
 //! number of `NAME=VALUE` or `NAME` definitions, divided by tabs.
-//! `kiln-shaderc --version` prints what tells two builds apart.
+//! `kiln-shaderc --version` prints what identifies a build.
 //!
 //! Promises: the options of `glslc --target-env=vulkan1.2 -O -fshader-stage=compute -I FOLDER`;
 //! no output for a shader that does not compile. Refuses: includes outside FOLDER.

@@ -1,7 +1,7 @@
 //! Makes the JavaScript side of a WebAssembly module.
 //!
 //! Called by `cargo xtask viewer` as `kiln-wasm-bindgen MODULE.wasm FOLDER NAME`: writes `FOLDER/NAME.js`, an ES module
-//! for browsers, and `FOLDER/NAME_bg.wasm`. `kiln-wasm-bindgen --version` prints what tells two builds apart.
+//! for browsers, and `FOLDER/NAME_bg.wasm`. `kiln-wasm-bindgen --version` prints what identifies a build.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -33,7 +33,7 @@ impl Compiler {
         [Self::Shaderc, Self::Glslc].into_iter().find(|c| c.name() == name)
     }
 
-    /// One line that tells two versions of the compiler apart.
+    /// One line that identifies the compiler's version.
     pub fn version(self, root: &Path) -> Result<String> {
         let mut command = match self {
             Self::Shaderc => shaderc(root),

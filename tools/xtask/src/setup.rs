@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::failure::{Failure, Result};
 use crate::system::{Need, has_lavapipe};
 
-/// Makes sure that every need is met as far as files tell.
+/// Makes sure that every need is met as far as files show.
 pub fn ensure(needs: &[Need]) -> Result<()> {
     if !cfg!(target_os = "linux") {
         eprintln!("set-up: only Debian and Ubuntu are known; expecting a Vulkan driver to be there");

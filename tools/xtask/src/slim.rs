@@ -17,7 +17,7 @@ pub(crate) fn script(text: &str) -> String {
     out
 }
 
-/// Numbers imports instead of telling them apart by a hash. A number is as long as the hash was, so lengths in the module
+/// Numbers imports instead of naming them by a hash. A number is as long as the hash was, so lengths in the module
 /// stay true.
 pub(crate) fn number_imports(script: &mut String, module: &mut [u8]) {
     let mut hashes: Vec<String> = Vec::new();

@@ -152,7 +152,7 @@ pub fn cargo(root: &Path, args: &[&str]) -> Command {
 
 /// The `kiln` program of a build profile (`debug`, `release`): this program lies in the same target folder.
 pub fn kiln(profile: &str) -> Result<PathBuf> {
-    let own = std::env::current_exe().map_err(|e| Failure::new(format!("cannot tell where xtask lies: {e}")))?;
+    let own = std::env::current_exe().map_err(|e| Failure::new(format!("cannot find where xtask lies: {e}")))?;
     let target = own.parent().and_then(Path::parent);
     let target = target.ok_or_else(|| Failure::new(format!("{} is not in a target folder", own.display())))?;
     Ok(target

@@ -163,7 +163,7 @@ fn all_tests(root: &Path, extent: &Extent, lints: Vec<Command>, steps: &mut Step
     Ok(())
 }
 
-/// What of the tests tells most in the least time.
+/// The tests that find most in the least time.
 fn quick(root: &Path, steps: &mut Steps) -> Result<()> {
     let kinds: [(&str, &[&str]); 3] = [
         ("unit tests", &["--lib"]),

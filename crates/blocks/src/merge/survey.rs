@@ -12,7 +12,7 @@ use super::models::{Layout, OpenModel};
 use super::{MergeError, Model, Options};
 use crate::{Border, Ground, Rect, borders};
 
-/// Bits of a code that the first histogram tells apart.
+/// Bits of a code that the first histogram distinguishes.
 const FIRST_BITS: u32 = 16;
 
 /// What of a model is kept.

@@ -1,7 +1,7 @@
 //! Edges by cost, in classes.
 
 const NONE: u32 = u32::MAX;
-/// Bits of a cost's mantissa that tell classes apart: costs of a class differ by at most a sixteenth.
+/// Bits of a cost's mantissa that distinguish classes: costs of a class differ by at most a sixteenth.
 const MANTISSA_BITS: u32 = 4;
 /// Bits of a cost, as f32, that do not.
 const DROPPED_BITS: u32 = 23 - MANTISSA_BITS;

@@ -7,7 +7,7 @@ use crate::Error;
 
 /// Longest line, bytes.
 const MAX_LINE_BYTES: u64 = 1 << 20;
-/// Most pictures that are told apart.
+/// Most pictures that are distinguished.
 const MOST: usize = 64;
 
 /// The material library that an OBJ file names first (`mtllib`).
@@ -45,7 +45,7 @@ pub fn pictures(input: impl BufRead) -> Result<Vec<String>, Error> {
     Ok(found)
 }
 
-/// Gives the first word and the rest of every line that has both, until told to stop.
+/// Gives the first word and the rest of every line that has both, until `false` is returned.
 fn lines(mut input: impl BufRead, mut each: impl FnMut(&str, &str) -> bool) -> Result<(), Error> {
     let (mut raw, mut is_first) = (Vec::new(), true);
     loop {

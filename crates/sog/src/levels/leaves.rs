@@ -12,7 +12,7 @@ const AT_ONCE: usize = 16;
 
 /// Passes the levels of each leaf to `take`, finest first, leaf after leaf.
 ///
-/// `gather` gives the Gaussians of a leaf by its number; it is asked once for each, in order. Level `k` has `1 / 2^k` of
+/// `gather` gives the Gaussians of a leaf by its number; it is called once for each, in order. Level `k` has `1 / 2^k` of
 /// them, at least one.
 ///
 /// # Errors

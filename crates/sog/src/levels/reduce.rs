@@ -8,7 +8,7 @@ use super::merge::{Body, merge};
 use super::neighbors::nearest;
 use crate::Splats;
 
-/// Others that a Gaussian may be merged with at first, and that tell how large Gaussians are around it: its nearest.
+/// Others that a Gaussian may be merged with at first, and that show how large Gaussians are around it: its nearest.
 const NEAR: usize = 8;
 /// Most others that a merged one keeps.
 const MOST_NEAR: usize = 2 * NEAR;
@@ -33,7 +33,7 @@ pub fn reduce(cloud: &Cloud, most: usize) -> Cloud {
     now
 }
 
-/// A pair and what it costs; `ages` tell whether both still are what they were.
+/// A pair and what it costs; `ages` show whether both still are what they were.
 #[derive(PartialEq)]
 struct Pair {
     cost: f64,

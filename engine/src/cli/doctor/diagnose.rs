@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Vendor of NVIDIA's cards.
 const NVIDIA: u32 = 0x10de;
 
-/// Where drivers tell the loader of themselves.
+/// Where drivers register with the loader.
 const MANIFESTS: [&str; 3] = [
     "etc/vulkan/icd.d",
     "usr/share/vulkan/icd.d",

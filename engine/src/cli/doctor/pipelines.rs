@@ -26,7 +26,7 @@ pub(super) fn print(out: &mut dyn Write) -> io::Result<()> {
             Ok(lines) if lines.is_empty() => {
                 writeln!(
                     out,
-                    "   this driver does not tell (VK_KHR_pipeline_executable_properties)"
+                    "   this driver does not report them (VK_KHR_pipeline_executable_properties)"
                 )?;
             }
             Ok(lines) => lines.iter().try_for_each(|line| writeln!(out, "   {line}"))?,
@@ -67,10 +67,10 @@ fn lines(instance: &Arc<Instance>, caps: Caps) -> Result<Vec<String>, Box<dyn Er
         }
         let push = u32::try_from(pass.push.len()).unwrap_or(u32::MAX);
         let pipeline = device.pipeline(pass.shader, &pass.spec, push)?;
-        let told = pipeline.statistics(&device)?;
-        let told: Vec<String> = told.iter().map(|s| format!("{} {}", s.name, s.value)).collect();
-        if !told.is_empty() {
-            lines.push(format!("{:<28} {}", pass.shader.name, told.join(", ")));
+        let reported = pipeline.statistics(&device)?;
+        let reported: Vec<String> = reported.iter().map(|s| format!("{} {}", s.name, s.value)).collect();
+        if !reported.is_empty() {
+            lines.push(format!("{:<28} {}", pass.shader.name, reported.join(", ")));
         }
     }
     // The process is about to end, and drivers that make up a device for a card that is not there crash when it is taken down.

@@ -335,7 +335,7 @@ pub(super) const MESHES: &[Row] = &[
     Refused(
         &["--mesh_path"],
         "--mesh_path mesh.ply",
-        "`--recipe bound --init-mesh FILE` refines a mesh that is there",
+        "`--recipe bound --init-mesh FILE` refines an existing mesh",
     ),
     Refused(
         &["--refined_model_path", "--mesh_output_dir"],

@@ -83,7 +83,7 @@ impl RunDescription {
     }
 }
 
-/// Takes the figures of evaluations from their files, which tell more than the index of an older run; gives the low test
+/// Takes the figures of evaluations from their files, which hold more than the index of an older run; gives the low test
 /// views of the last one, and the mean opacity of its model.
 fn complete(record: &mut RunRecord, root: &Path) -> (Vec<NamedView>, Option<f64>) {
     let (mut low_views, mut mean_opacity) = (Vec::new(), None);

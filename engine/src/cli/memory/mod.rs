@@ -1,4 +1,4 @@
-//! `kiln memory`: what a run took, who owned the peak, and whether it grew.
+//! `kiln memory`: the memory of a run, what used the peak, and whether it grew.
 
 mod report;
 
@@ -145,10 +145,10 @@ fn print(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io
     if let Some(residency) = &report.residency {
         writeln!(out, "residency  {residency}")?;
     }
-    if !report.told.is_empty() {
-        writeln!(out, "told during the run")?;
+    if !report.reported.is_empty() {
+        writeln!(out, "reported during the run")?;
     }
-    for line in report.told.iter().rev().take(MOST_TOLD).rev() {
+    for line in report.reported.iter().rev().take(MOST_TOLD).rev() {
         writeln!(out, "  {line}")?;
     }
     for note in &report.notes {
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(json["lost_bytes"], 6 << 20);
         assert_eq!(json["places"]["free"], 600);
         assert_eq!(json["warnings"].as_array().unwrap().len(), 1);
-        assert_eq!(json["told"].as_array().unwrap().len(), 3);
+        assert_eq!(json["reported"].as_array().unwrap().len(), 3);
         assert_eq!(json["notes"].as_array().unwrap().len(), 1);
     }
 

@@ -56,8 +56,8 @@ pub(super) struct MemoryReport {
     pub(super) largest: Vec<Allocation>,
     /// What the guard of the run last found about where its memory lies.
     pub(super) residency: Option<String>,
-    /// What the guard told besides, oldest first: shrunk budgets, responses to pressure, spills, slow steps.
-    pub(super) told: Vec<String>,
+    /// What the guard reported besides, oldest first: shrunk budgets, responses to pressure, spills, slow steps.
+    pub(super) reported: Vec<String>,
     /// What could be smaller.
     pub(super) notes: Vec<String>,
     /// What is odd.
@@ -147,11 +147,11 @@ impl MemoryReport {
                 .map(|environment| environment.allocations)
                 .unwrap_or_default(),
             residency: None,
-            told: Vec::new(),
+            reported: Vec::new(),
             notes: Vec::new(),
             warnings: Vec::new(),
         };
-        (report.residency, report.told) = told(&root.join("metrics.jsonl"));
+        (report.residency, report.reported) = reported(&root.join("metrics.jsonl"));
         report.note();
         report.warn();
         let mut creep = CreepWatch::new(record.scene.train_views);
@@ -190,9 +190,9 @@ impl MemoryReport {
 }
 
 /// The last verdict of the residency probe, and everything else that concerns memory, from the events of a run. A run
-/// without such a file has nothing to tell, and lines that cannot be read belong to somebody else's report.
-fn told(path: &Path) -> (Option<String>, Vec<String>) {
-    let (mut residency, mut told) = (None, Vec::new());
+/// without such a file has none; lines that cannot be read are passed over.
+fn reported(path: &Path) -> (Option<String>, Vec<String>) {
+    let (mut residency, mut reported) = (None, Vec::new());
     let Ok(file) = kiln_files::open_regular(path) else {
         return (residency, Vec::new());
     };
@@ -206,14 +206,14 @@ fn told(path: &Path) -> (Option<String>, Vec<String>) {
         match &row.event {
             Event::Residency(found) => residency = Some(format!("{found}, at iteration {}", row.it)),
             Event::Spill(_) | Event::SlowStep { .. } | Event::BudgetShrunk { .. } | Event::Pressure(_) => {
-                told.push((row.it, format!("iteration {}: {}", row.it, row.event)));
+                reported.push((row.it, format!("iteration {}: {}", row.it, row.event)));
             }
-            // What was told of later iterations is void from here on.
-            Event::Resume { .. } => told.retain(|(it, _)| *it <= row.it),
+            // What was reported of later iterations is void from here on.
+            Event::Resume { .. } => reported.retain(|(it, _)| *it <= row.it),
             _ => {}
         }
     }
-    (residency, told.into_iter().map(|(_, line)| line).collect())
+    (residency, reported.into_iter().map(|(_, line)| line).collect())
 }
 
 fn peak(rows: &[MemoryRow]) -> Option<&MemoryRow> {

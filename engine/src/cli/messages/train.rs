@@ -124,7 +124,7 @@ fn plan() {
             most: 8_388_608,
         }),
         PlanError::NoDevice(
-            "`device.select` is `card`, which 2 devices match; a number or a uuid tells them apart; the devices are:\n  \
+            "`device.select` is `card`, which 2 devices match; a number or a uuid names one of them; the devices are:\n  \
              0: Card 80, uuid 1234\n  1: Card 80, uuid 5678"
                 .to_owned(),
         ),

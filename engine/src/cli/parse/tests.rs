@@ -256,14 +256,14 @@ fn view() {
 
 #[test]
 fn names_and_files_are_listed_where_a_name_is_missing() {
-    let told = |line: &str| parse(line.split_whitespace()).unwrap_err().to_string();
-    assert!(told("kiln train s --profile").contains("[possible values: auto, 8gb, 16gb, 24gb, cpu, or FILE.yaml]"));
-    let recipe = told("kiln train s --recipe");
+    let reported = |line: &str| parse(line.split_whitespace()).unwrap_err().to_string();
+    assert!(reported("kiln train s --profile").contains("[possible values: auto, 8gb, 16gb, 24gb, cpu, or FILE.yaml]"));
+    let recipe = reported("kiln train s --recipe");
     assert!(
         recipe.contains("[possible values: default, ") && recipe.contains(", or FILE.yaml]"),
         "{recipe}"
     );
-    let other = told("kiln mesh r --method");
+    let other = reported("kiln mesh r --method");
     assert!(!other.contains("FILE.yaml"), "{other}");
 }
 

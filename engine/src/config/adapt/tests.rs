@@ -85,10 +85,10 @@ fn values(profile: &Profile) -> (f64, u32, usize) {
 fn rules_that_hold_lie_above_the_recipe_and_below_what_is_set_by_hand() {
     let recipe = Recipe::new("order", RULES);
     let of = |inputs: &Inputs, facts: &Facts| {
-        let (profile, told) = resolve_for(inputs, facts).unwrap();
+        let (profile, reported) = resolve_for(inputs, facts).unwrap();
         (
             values(&profile),
-            told.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            reported.iter().map(ToString::to_string).collect::<Vec<_>>(),
         )
     };
     let inputs = recipe.inputs();
@@ -108,22 +108,22 @@ fn rules_that_hold_lie_above_the_recipe_and_below_what_is_set_by_hand() {
     );
     assert_eq!(of(&inputs, &facts(19)), few);
     // Both hold: the later one wins where they meet.
-    let (found, told) = of(&inputs, &facts(43));
+    let (found, reported) = of(&inputs, &facts(43));
     assert_eq!(found, (0.0002, 3000, 1));
     assert_eq!(
-        told[0],
+        reported[0],
         "adapted to 43 photos: strategy.densify.until 15000 -> 3000 (few photos are learnt by heart)"
     );
     assert!(
-        told[1].starts_with(
+        reported[1].starts_with(
             "adapted to 43 photos, 3000 sparse points, 0.0 % background, 8.2 photos a point: optimizer.lr.means 0.00064 -> 0.0002, losses [\"l1\",\"dssim\"] -> [{"
-        ) && told[1].ends_with("(rings)"),
-        "{told:?}"
+        ) && reported[1].ends_with("(rings)"),
+        "{reported:?}"
     );
     // Fewer points than the rule asks for.
     let random = Facts { points: 0, ..facts(80) };
     assert_eq!(of(&inputs, &random).0, (0.00064, 15000, 2));
-    // What cannot be told of a scene holds no condition.
+    // What is unknown of a scene holds no condition.
     let unknown = Facts {
         background: None,
         ..facts(80)
@@ -132,11 +132,11 @@ fn rules_that_hold_lie_above_the_recipe_and_below_what_is_set_by_hand() {
     // By hand: on the command line, and in a file.
     let mut by_hand = inputs.clone();
     by_hand.overrides.push(set("optimizer.lr.means", "0.001"));
-    let (found, told) = of(&by_hand, &facts(19));
+    let (found, reported) = of(&by_hand, &facts(19));
     assert_eq!(found, (0.001, 3000, 2));
     assert!(
-        told[0].starts_with("adapted to 19 photos: strategy.densify.until 15000 -> 3000 ("),
-        "{told:?}"
+        reported[0].starts_with("adapted to 19 photos: strategy.densify.until 15000 -> 3000 ("),
+        "{reported:?}"
     );
     let file = Recipe::new("file", "strategy: { densify: { until: 777 } }\n");
     by_hand.file = Some(file.0.clone());
@@ -154,11 +154,11 @@ fn steps_are_scaled_after_the_rules() {
         steps_scaler: Some(0.5),
         ..recipe.inputs()
     };
-    let (profile, told) = resolve_for(&inputs, &facts(19)).unwrap();
+    let (profile, reported) = resolve_for(&inputs, &facts(19)).unwrap();
     assert_eq!(values(&profile).1, 1500);
     assert!(
-        told[0].to_string().contains("strategy.densify.until 7500 -> 1500"),
-        "{told:?}"
+        reported[0].to_string().contains("strategy.densify.until 7500 -> 1500"),
+        "{reported:?}"
     );
 }
 
@@ -273,20 +273,20 @@ fn rules_may_ask_for_the_length_of_the_run() {
          short\n",
     );
     let of = |iterations: u32| {
-        let (profile, told) = resolve_for(&recipe.inputs(), &Facts { iterations, ..facts(9) }).unwrap();
+        let (profile, reported) = resolve_for(&recipe.inputs(), &Facts { iterations, ..facts(9) }).unwrap();
         (
             values(&profile).0,
-            told.iter().map(ToString::to_string).collect::<String>(),
+            reported.iter().map(ToString::to_string).collect::<String>(),
         )
     };
-    let (rate, told) = of(7000);
+    let (rate, reported) = of(7000);
     assert_eq!(rate, 0.0003);
     assert!(
-        told.starts_with("adapted to 7000 iterations: optimizer.lr.means "),
-        "{told}"
+        reported.starts_with("adapted to 7000 iterations: optimizer.lr.means "),
+        "{reported}"
     );
     assert_eq!(
-        [of(4999), of(10_000)].map(|(rate, told)| (rate, told.is_empty())),
+        [of(4999), of(10_000)].map(|(rate, reported)| (rate, reported.is_empty())),
         [(0.00016, true); 2]
     );
 }
@@ -300,11 +300,11 @@ fn a_rule_gives_way_to_keys_of_another_strategy() {
     let mut inputs = recipe.inputs();
     assert!(resolve_for(&inputs, &facts(9)).unwrap().0.strategy.mcmc().is_some());
     inputs.overrides.push(set("strategy.densify.grad_threshold", "0.0004"));
-    let (profile, told) = resolve_for(&inputs, &facts(9)).unwrap();
+    let (profile, reported) = resolve_for(&inputs, &facts(9)).unwrap();
     assert_eq!(values(&profile).0, 0.00016, "a rule applies whole or not at all");
     assert_eq!(profile.strategy.adaptive().unwrap().densify.grad_threshold, 0.0004);
     assert_eq!(
-        told[0].to_string(),
+        reported[0].to_string(),
         "not adapted to 9 photos: it does not go together with what is set by hand (few)"
     );
     // What is wrong without the rule is still an error.

@@ -1,4 +1,4 @@
-//! Output that nobody wants any more: writers ask now and then, and leave nothing behind.
+//! Output that is cancelled: writers check now and then, and leave nothing behind.
 
 use std::fmt;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::{AtomicFile, write_atomic};
 use super::DeliveryError;
 
-/// Says when nobody wants the output any more; it stays so then.
+/// True once the output is cancelled; it stays so then.
 #[derive(Clone, Copy, Default)]
 pub struct Stop<'a>(Option<&'a (dyn Fn() -> bool + Sync)>);
 

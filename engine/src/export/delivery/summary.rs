@@ -1,4 +1,4 @@
-//! What files for viewers say of themselves: SPZ, SOG, GLB and compressed PLY, of whoever wrote them.
+//! What files for viewers say of themselves: SPZ, SOG, GLB and compressed PLY of any program.
 //!
 //! Reads headers, sizes and where the Gaussians lie, nothing else of them. Files of other formats are none of its business.
 

@@ -1,4 +1,4 @@
-//! A disk in memory that fails where it is told to and, in a power cut, loses what was not flushed.
+//! A disk in memory that fails at a chosen call and, in a power cut, loses what was not flushed.
 //!
 //! It keeps two states: what programs see, and what is durable. Content becomes durable with [`DiskFile::sync`], names
 //! with [`Disk::sync_folder`]. After a power cut a name that was made, changed or removed since may be as before or as

@@ -1,4 +1,4 @@
-//! Reading Gaussians from PLY files, whoever wrote them.
+//! Reading Gaussians from PLY files of any program.
 //!
 //! Binary files of either byte order and text. Missing `f_rest` means degree 0, a missing filter means 0. Gaussians that cannot be
 //! drawn are left out, and counted. The file's size is checked against its header before anything is allocated.

@@ -1,4 +1,4 @@
-//! Gaussians that can be drawn, whoever wrote them, and those that are left out.
+//! Gaussians of a file that can be drawn, and those that are left out.
 //!
 //! A file of a million Gaussians with one NaN among them is a model without that one. What has a meaning is kept: opacities of 0 and
 //! 1, whose logits are infinite, and scales of 0, whose logarithms are, become the nearest finite values.

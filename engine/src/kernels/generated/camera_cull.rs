@@ -1,5 +1,5 @@
-//! `shaders/camera_cull.comp`: who stays when Gaussians are held against all training cameras: key 1, or 0 for those in
-//! whose place a camera stood, those that too few cameras see, and the faint. Made by `cargo xtask shaders`.
+//! `shaders/camera_cull.comp`: keeps or removes Gaussians by all training cameras: key 1, or 0 for those at the place
+//! of a camera, those that too few cameras see, and the faint. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

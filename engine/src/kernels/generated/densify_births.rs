@@ -1,5 +1,5 @@
-//! `shaders/densify_births.comp`: lists the parents in id order: entry k says who is copied to slot count + k, and
-//! whether it is split. Made by `cargo xtask shaders`.
+//! `shaders/densify_births.comp`: lists the parents in id order: entry k is the Gaussian that is copied to slot count +
+//! k, and whether it is split. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

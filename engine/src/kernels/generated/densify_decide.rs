@@ -1,5 +1,5 @@
-//! `shaders/densify_decide.comp`: who is selected, and with which score: selected means g >= threshold or ga >= Q; the
-//! score is the larger of g / threshold and ga / Q. Made by `cargo xtask shaders`.
+//! `shaders/densify_decide.comp`: selects Gaussians, with a score: selected means g >= threshold or ga >= Q; the score
+//! is the larger of g / threshold and ga / Q. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

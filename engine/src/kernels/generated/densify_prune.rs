@@ -1,4 +1,5 @@
-//! `shaders/densify_prune.comp`: who stays alive: key 1, or 0 for the dead. Made by `cargo xtask shaders`.
+//! `shaders/densify_prune.comp`: prunes: key 1 for Gaussians that stay, 0 for the others. Made by `cargo xtask
+//! shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

@@ -1,5 +1,5 @@
-//! `shaders/guard_bands.comp`: looks at bands of memory that nobody may write: how many words of each are no longer the
-//! pattern, which is the first of them, and what it is now. Made by `cargo xtask shaders`.
+//! `shaders/guard_bands.comp`: looks at bands of memory that no pass may write: how many words of each are no longer
+//! the pattern, which is the first of them, and what it is now. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

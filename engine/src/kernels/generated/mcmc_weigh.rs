@@ -1,5 +1,5 @@
-//! `shaders/mcmc_weigh.comp`: who is dead, and with which weight the living are copied: their opacity in whole steps,
-//! rounded at random so that its mean is the opacity. Made by `cargo xtask shaders`.
+//! `shaders/mcmc_weigh.comp`: finds dead Gaussians, and the weight with which the others are copied: their opacity in
+//! whole steps, rounded at random so that its mean is the opacity. Made by `cargo xtask shaders`.
 
 use crate::program::{Binding, Bindings, Kernel, Span};
 

@@ -1,4 +1,4 @@
-//! Models of triangles: the plan of their runs, the first one, and what a step is told of its schedule.
+//! Models of triangles: the plan of their runs, the first one, and the schedule's values of a step.
 
 mod planning;
 mod start;

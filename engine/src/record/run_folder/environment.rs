@@ -99,12 +99,12 @@ impl Engine {
     }
 }
 
-/// The machine of a run; what the system does not tell is null.
+/// The machine of a run; what the system does not report is null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Operating system, e.g. `Debian GNU/Linux 12 (bookworm)`, or its family.
     pub os: String,
-    /// Kernel release; tells WSL2 from other Linux.
+    /// Kernel release; distinguishes WSL2 from other Linux.
     pub kernel: Option<String>,
     /// Processor architecture.
     pub arch: String,

@@ -100,7 +100,7 @@ mod tests {
             recipe: some(&own.display().to_string()),
             ..Inputs::default()
         };
-        assert_eq!(names(&own), [some("own.yaml"), None], "folders are nobody's business");
+        assert_eq!(names(&own), [some("own.yaml"), None], "folders stay private");
     }
 
     #[test]

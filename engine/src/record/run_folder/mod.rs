@@ -1,4 +1,4 @@
-//! The folder a run leaves behind: its layout, its index `run.json`, and who may write to it.
+//! The folder a run leaves behind: its layout, its index `run.json`, and which process may write to it.
 //!
 //! Owns every path below the folder. Promises that `run.json` is whole at any moment and lists only files that are
 //! there, and that a run never mixes with another scene's: a folder that holds one is refused. Refuses to delete what
@@ -205,7 +205,7 @@ impl RunFolder {
         self.write_record()
     }
 
-    /// `NAME` below `parent`, or `NAME-2`, `NAME-3`, ... when that is taken: where a new run goes unless told otherwise.
+    /// `NAME` below `parent`, or `NAME-2`, `NAME-3`, ... when that is taken: where a new run goes by default.
     #[must_use]
     pub fn unused(parent: &Path, name: &str) -> PathBuf {
         let numbered = (2_u32..).map(|number| parent.join(format!("{name}-{number}")));

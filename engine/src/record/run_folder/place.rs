@@ -8,7 +8,7 @@ use super::{RunFolder, RunRecord};
 use crate::config;
 use crate::scene::file_safe;
 
-/// Folder of the runs that are not told where to go.
+/// Folder of runs without an output of their own.
 const RUNS: &str = "runs";
 
 /// Which run of a name is meant.

@@ -1,4 +1,4 @@
-//! Whether a folder holds a run, and who writes to it; removing a run and nothing else.
+//! Whether a folder holds a run, and whether a process writes to it; removing a run and nothing else.
 
 use std::fs::{self, File};
 #[cfg(unix)]
@@ -48,7 +48,7 @@ pub fn stored_name(root: &Path) -> Option<String> {
     RunRecord::read(&root.join(RUN)).ok().map(|record| record.name)
 }
 
-/// True while a process writes to the run in `root`; none where the file system cannot tell.
+/// True while a process writes to the run in `root`; none where the file system does not show it.
 #[must_use]
 #[cfg(unix)]
 pub fn is_written_to(root: &Path) -> Option<bool> {

@@ -127,7 +127,7 @@ pub struct RunScene {
     pub name: String,
     /// Folder, as it was given.
     pub path: String,
-    /// Tells scenes apart wherever they lie: a hash of the views' names, sizes and poses, 16 hexadecimal digits.
+    /// Identifies the scene wherever it lies: a hash of the views' names, sizes and poses, 16 hexadecimal digits.
     pub fingerprint: String,
     /// Views trained on.
     pub train_views: u32,

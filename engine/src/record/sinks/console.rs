@@ -239,7 +239,7 @@ impl Console {
     }
 
     fn write(&mut self, text: &str) {
-        // A console that is gone cannot be told so, and must not end a run.
+        // A console that is gone cannot show its own error, and must not end a run.
         let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
     }
 }
@@ -271,7 +271,7 @@ impl Receiver for Console {
     }
 }
 
-/// How an event is told.
+/// The words of an event.
 enum Voice {
     /// Not at all: it comes by schedule and is no news.
     Silent,

@@ -1,7 +1,7 @@
 //! Events as JSON, one object a line, for programs that watch a run (`--json`).
 //!
 //! Lines have a `type`: `start`, `progress`, `train`, `eval`, `event`, `memory`; the middle three are those of
-//! `metrics.jsonl`, `memory` is that of `memory.jsonl`. Each line is handed to the system at once. When nobody reads any
+//! `metrics.jsonl`, `memory` is that of `memory.jsonl`. Each line is handed to the system at once. When no reader is left any
 //! more (a closed pipe) the rest is dropped and the run goes on.
 
 use std::io::{ErrorKind, Write};
@@ -186,12 +186,12 @@ mod tests {
             it: 10,
             ..MemoryRow::default()
         };
-        let told = [RunEvent::Start(start)].into_iter().chain((1..=11).map(train)).chain([
+        let reported = [RunEvent::Start(start)].into_iter().chain((1..=11).map(train)).chain([
             RunEvent::Event(event),
             RunEvent::Progress(progress),
             RunEvent::Memory(memory),
         ]);
-        for event in told {
+        for event in reported {
             events.take(&event, Duration::ZERO).unwrap();
         }
         let row = |it: u32| {

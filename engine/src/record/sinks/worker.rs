@@ -1,7 +1,7 @@
 //! A thread that writes what the training loop shall not wait for.
 //!
 //! Work goes through a channel of fixed length: when the disk cannot keep up, giving more work waits, and the memory that
-//! waits with it stays bounded. The first error ends the thread; it is told to everyone who gives work or waits from
+//! waits with it stays bounded. The first error ends the thread; it is returned to every caller that gives work or waits from
 //! then on, so that the run ends with it.
 
 use std::path::{Path, PathBuf};

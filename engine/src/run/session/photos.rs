@@ -53,7 +53,7 @@ impl Session {
         }
     }
 
-    /// Tells the step of training view `index` which neighbour it compares with, where it does, and brings that view's photo. A neighbour
+    /// Gives the step of training view `index` the neighbour that it compares with, where it does, and brings that view's photo. A neighbour
     /// whose image cannot be used is none.
     pub(super) fn see_neighbor(&mut self, iteration: u32, index: usize) -> Result<(), RunError> {
         let Some(neighbor) = self.trainer.neighbor_of(index) else {

@@ -53,17 +53,17 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
     };
     let (mut open, mut from) = (open, resume.clone());
     let mut losses: Vec<DeviceLoss> = Vec::new();
-    let mut told = 0;
+    let mut reported = 0;
     let mut room = None;
     loop {
         let mut begun = None;
         let tier = open.tier;
         let opened = Session::open(request(&profile, open, from.clone()), room.take(), &mut begun);
         let (error, session) = match opened {
-            Ok(mut session) => match session.go(losses.get(told..).and_then(<[_]>::last), interrupt) {
+            Ok(mut session) => match session.go(losses.get(reported..).and_then(<[_]>::last), interrupt) {
                 Ok(Pause::End(signal)) => return session.finish(signal),
                 Ok(Pause::MoreRoom(least)) => {
-                    (room, told) = (Some(least), losses.len());
+                    (room, reported) = (Some(least), losses.len());
                     from = Some(ResumeFrom::AfterLoss);
                     profile.run.output = Some(session.folder.root().display().to_string());
                     session.sinks.flush()?;
@@ -146,8 +146,8 @@ pub(super) struct Begun {
 }
 
 impl DeviceLoss {
-    /// What is known of the loss that `error` tells of, if it does; a session that did not come to its first step has no
-    /// place to tell.
+    /// What is known of the loss that `error` reports, if it does; a session that did not come to its first step has no
+    /// place to report.
     fn of(error: &RunError, session: Option<&Session>, profile: &Profile) -> Option<Self> {
         let noticed = error.lost()?.to_owned();
         let (iteration, at) = match session {
@@ -167,7 +167,7 @@ impl DeviceLoss {
 }
 
 impl Session {
-    /// Trains; first tells of the device that was lost before, if one was.
+    /// Trains; first reports the device that was lost before, if one was.
     fn go(&mut self, lost: Option<&DeviceLoss>, interrupt: &Interrupt) -> Result<Pause, RunError> {
         if let Some(loss) = lost.cloned() {
             let DeviceLoss {

@@ -86,8 +86,8 @@ impl Session {
         let (sinks, started) = (&mut self.sinks, self.started);
         let (pictures, folder) = (&mut self.pictures, &self.folder);
         let mut last_picture = 0;
-        let left_out = evaluation.run(&mut device, &mut file, &mut |told| {
-            let event = match told {
+        let left_out = evaluation.run(&mut device, &mut file, &mut |reported| {
+            let event = match reported {
                 Told::Progress(progress) => RunEvent::Progress(progress),
                 Told::View(view) => {
                     let view = Arc::new(view);

@@ -1,8 +1,8 @@
-//! Says in time that capacities will not do, and asks for more room where the budget has bytes left.
+//! Reports in time that capacities will not suffice, and requests more room where the budget has bytes left.
 //!
-//! The status words of the steps tell what share of the Gaussians was visible and how many tile intersections they made.
+//! The status words of the steps have what share of the Gaussians was visible and how many tile intersections they made.
 //! After a densification the largest of both since the last one, times the new number of Gaussians, is what the steps to
-//! come may want. It is an estimate from above: the newborn are smaller than their parents.
+//! come may want. It is an estimate from above: children are smaller than their parents.
 
 use super::{Context, Watch};
 use crate::kernels::counters::Counters;
@@ -18,9 +18,9 @@ use crate::train::StepStatus;
 const NEAR: f64 = 0.9;
 /// The estimate must have grown by this factor before it is said again.
 const AGAIN: f64 = 1.25;
-/// Room that is asked for, times what steps were seen to want: the model goes on growing.
+/// Requested room, times what steps were seen to want: the model goes on growing.
 const AHEAD: f64 = 1.5;
-/// Room that is asked for, at least, times what there is: so that a run is planned again few times.
+/// Least requested room, times what there is: so that a run is planned again few times.
 const DOUBLED: f64 = 2.0;
 /// Room has to be worth a new plan: at least so much times what is wanted.
 const WORTH: f64 = 1.1;

@@ -52,17 +52,17 @@ impl Watch for Collapse {
         let (Event::Densify { gaussians, .. } | Event::Cull { gaussians, .. }) = row.event else {
             return;
         };
-        self.told(row.it, gaussians, ctx);
+        self.reported(row.it, gaussians, ctx);
     }
 
     fn step(&mut self, step: &StepStatus, ctx: &mut Context<'_>) -> Result<(), RunError> {
-        self.told(step.iteration, step.counters.gaussians, ctx);
+        self.reported(step.iteration, step.counters.gaussians, ctx);
         Ok(())
     }
 }
 
 impl Collapse {
-    fn told(&mut self, it: u32, left: u32, ctx: &mut Context<'_>) {
+    fn reported(&mut self, it: u32, left: u32, ctx: &mut Context<'_>) {
         // Triangles are joined, which makes them fewer by design.
         if ctx.profile.is_triangles() {
             return;

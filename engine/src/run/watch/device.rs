@@ -1,4 +1,4 @@
-//! What is told of the device itself while a run goes on: messages of the validation layer, and silence.
+//! What is reported of the device itself while a run goes on: messages of the validation layer, and silence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use crate::vk::{DeviceKind, ValidationReport};
 
 /// Messages of the layer that become events; the rest is only counted.
 const TOLD: usize = 20;
-/// Silence of a device at work after which it is told what it is at.
+/// Silence of a device at work after which the run reports what it is at.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Listens to the device of a run.
 pub(super) struct DeviceWatch {
     report: Option<Arc<ValidationReport>>,
-    /// Messages told.
-    told: u64,
+    /// Messages reported.
+    reported: u64,
     dog: Watchdog,
 }
 
 impl DeviceWatch {
-    /// Of the device of `trainer`; with `aloud`, silence is told on stderr while it lasts.
+    /// Of the device of `trainer`; with `aloud`, silence is reported on stderr while it lasts.
     pub(crate) fn new(faults: &Faults, trainer: &Trainer, aloud: bool) -> Self {
         let gpu = trainer.gpu();
         let (pulse, place) = (gpu.queue().progress().clone(), gpu.queue().progress().clone());
@@ -41,7 +41,7 @@ impl DeviceWatch {
         let limit = faults.silence_ms.map_or(SILENCE, |ms| Duration::from_millis(ms.into()));
         Self {
             report: gpu.device().instance().validation(),
-            told: 0,
+            reported: 0,
             dog: Watchdog::start(
                 limit,
                 move || pulse.pulse().filter(|_| !at_lpips(&pulse.whereabouts())),
@@ -57,10 +57,10 @@ impl DeviceWatch {
         let mut events: Vec<Event> = silences
             .map(|Silence { seconds, at }| Event::Silence { seconds, at })
             .collect();
-        if let Some(report) = self.report.as_ref().filter(|report| report.count() > self.told) {
+        if let Some(report) = self.report.as_ref().filter(|report| report.count() > self.reported) {
             let all = report.messages();
-            let from = usize::try_from(self.told).unwrap_or(usize::MAX).min(all.len());
-            self.told = report.count();
+            let from = usize::try_from(self.reported).unwrap_or(usize::MAX).min(all.len());
+            self.reported = report.count();
             events.extend(all.into_iter().take(TOLD).skip(from).map(|message| Event::Validation {
                 mode: report.mode().name().to_owned(),
                 message,

@@ -1,4 +1,4 @@
-//! A light snapshot of the model while it trains, for who looks on: `live.ply`.
+//! A light snapshot of the model while it trains, for the viewer: `live.ply`.
 //!
 //! Every k-th Gaussian or triangle with its constant colour, in one file that is replaced. Reading it from the device is all that
 //! training waits for: a thread writes. Snapshots keep to a share of the time since the first step, whatever one

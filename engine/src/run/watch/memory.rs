@@ -20,15 +20,15 @@ const LARGE_BYTES: u64 = 512 << 20;
 pub(super) struct MemoryRows {
     /// What was reserved at the first row: every byte of a run is taken before it.
     first_reserved: Option<u64>,
-    /// Iteration of the last row: a step that is done again is told once.
+    /// Iteration of the last row: a step that is done again is reported once.
     last: Option<u32>,
     /// None where nobody asks, or where the card says nothing.
     telemetry: Option<Telemetry>,
     creep: CreepWatch,
     /// Iterations of the run.
     iterations: u32,
-    /// What was found to grow before: each is told once.
-    told: [bool; 2],
+    /// What was found to grow before: each is reported once.
+    reported: [bool; 2],
 }
 
 /// Growth from `before` to `now`, bytes.
@@ -47,7 +47,7 @@ impl MemoryRows {
             telemetry: sinks.want_telemetry().then(|| Telemetry::of(caps)).flatten(),
             creep: CreepWatch::new(u32::try_from(views).unwrap_or(u32::MAX)),
             iterations,
-            told: [false; 2],
+            reported: [false; 2],
         }
     }
 
@@ -120,8 +120,8 @@ impl Watch for MemoryRows {
             let row = self.row(it, step.counters.gaussians, ctx.trainer);
             self.creep.take(&row);
             for creep in self.creep.found(self.iterations) {
-                if let Some(told) = self.told.get_mut(creep.owner() as usize)
-                    && !std::mem::replace(told, true)
+                if let Some(reported) = self.reported.get_mut(creep.owner() as usize)
+                    && !std::mem::replace(reported, true)
                 {
                     let message = creep.to_string();
                     ctx.tell(it, Event::Warning { message });

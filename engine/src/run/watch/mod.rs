@@ -117,7 +117,7 @@ pub(super) trait Watch {
     }
 }
 
-/// All watchers of a run with `views` training views, in the order in which they are asked. With `aloud`, a silent device is told on stderr while it
+/// All watchers of a run with `views` training views, in the order in which they are called. With `aloud`, a silent device is reported on stderr while it
 /// lasts.
 pub(super) fn all(
     profile: &Profile,

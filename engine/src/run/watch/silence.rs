@@ -1,8 +1,8 @@
-//! A thread that tells what the device is at when it has been silent for long.
+//! A thread that reports what the device is at when it has been silent for long.
 //!
 //! Drivers give no sign when a pass hangs: the host waits, and a user sees a line that does not move. This thread looks at
 //! the queue a few times within the limit. Two equal looks while work is under way mean that nothing was finished, and no
-//! marked pass begun, in between; when that lasts as long as the limit, the place is told. While it goes on it is told again
+//! marked pass begun, in between; when that lasts as long as the limit, the place is reported. While it goes on it is reported again
 //! after twice, four times, ... as long. A device without work is not silent.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches a queue: `pulse` looks at it, `place` names what it is at, `say` tells people at once.
+    /// Watches a queue: `pulse` looks at it, `place` names what it is at, `say` prints at once.
     pub(crate) fn start(
         limit: Duration,
         pulse: impl Fn() -> Option<Pulse> + Send + 'static,
@@ -54,7 +54,7 @@ impl Watchdog {
         }
     }
 
-    /// What was told since the last call.
+    /// What was reported since the last call.
     pub(super) fn take(&self) -> Vec<Silence> {
         std::mem::take(&mut self.news.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -64,7 +64,7 @@ impl Watchdog {
 struct Quiet {
     limit: Duration,
     last: Option<(Pulse, Instant)>,
-    /// Silence after which it is told next.
+    /// Silence after which it is reported next.
     next: Duration,
 }
 
@@ -77,16 +77,16 @@ impl Quiet {
         }
     }
 
-    /// Takes a look; gives the seconds of a silence that is to be told.
+    /// Takes a look; gives the seconds of a silence that is to be reported.
     fn look(&mut self, pulse: Option<Pulse>, now: Instant) -> Option<f64> {
         match (&self.last, pulse.filter(Pulse::is_busy)) {
             (Some((before, since)), Some(pulse)) if *before == pulse => {
                 let silent = now.duration_since(*since);
-                let told = silent >= self.next;
-                if told {
+                let reported = silent >= self.next;
+                if reported {
                     self.next = 2 * silent;
                 }
-                told.then_some(silent.as_secs_f64())
+                reported.then_some(silent.as_secs_f64())
             }
             (_, pulse) => {
                 self.last = pulse.map(|pulse| (pulse, now));
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(quiet.look(busy(4, 2), at(8)), None);
         assert_eq!(quiet.look(busy(4, 2), at(12)), None);
         assert_eq!(quiet.look(busy(4, 2), at(13)), Some(5.0));
-        assert_eq!(quiet.look(busy(4, 2), at(14)), None, "told once");
+        assert_eq!(quiet.look(busy(4, 2), at(14)), None, "reported once");
         assert_eq!(quiet.look(busy(4, 2), at(18)), Some(10.0), "and again when it lasts");
         // Idle devices and lost ones are not waited for.
         assert_eq!(quiet.look(busy(9, 2), at(30)), None);
@@ -132,14 +132,14 @@ mod tests {
 
     #[test]
     fn the_thread_tells_and_ends() {
-        let (send, told) = std::sync::mpsc::channel();
+        let (send, reported) = std::sync::mpsc::channel();
         let dog = Watchdog::start(
             Duration::from_millis(20),
             || busy(1, 7),
             || "`sort` of `step`".to_owned(),
             move |silence| send.send(silence.clone()).unwrap_or_default(),
         );
-        let first = told.recv_timeout(Duration::from_secs(20)).unwrap_or(Silence {
+        let first = reported.recv_timeout(Duration::from_secs(20)).unwrap_or(Silence {
             seconds: 0.0,
             at: String::new(),
         });
@@ -148,6 +148,6 @@ mod tests {
         drop(dog);
         assert!(since.elapsed() < Duration::from_secs(10));
         // It is over: the channel's other end is gone once what was said is taken.
-        assert!(told.iter().count() < 1000);
+        assert!(reported.iter().count() < 1000);
     }
 }

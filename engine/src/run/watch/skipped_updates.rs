@@ -1,6 +1,6 @@
 //! Says that Gaussians are left out of updates.
 //!
-//! A value that is not finite inside the fused update costs one Gaussian its step, and only the device's count tells of
+//! A value that is not finite inside the fused update costs one Gaussian its step, and only the device's count shows
 //! it. Said at the first one and whenever there are twice as many.
 
 use super::{Context, Watch};

@@ -82,14 +82,14 @@ fn maps_of_every_kind_say_the_same_depths() {
     for at in 0..3 {
         agree(&depths_of(&scene, at), 2e-3);
     }
-    let told = scene
+    let reported = scene
         .notices
         .iter()
         .find(|notice| notice.starts_with("depth maps of 3 of 3"))
         .unwrap();
     assert!(
-        told.contains("1 of inverse depth; the median point is 0.0 % off"),
-        "{told}"
+        reported.contains("1 of inverse depth; the median point is 0.0 % off"),
+        "{reported}"
     );
     // only who asks for maps has them
     let plain = SceneOptions {
@@ -109,14 +109,14 @@ fn maps_that_do_not_follow_the_points_are_left_out() {
     let scene = SceneIndex::load(folder.path(), &options()).unwrap();
     let with: Vec<bool> = scene.train.iter().map(|view| view.depth.is_some()).collect();
     assert_eq!(with, [true, false, false]);
-    let told = scene
+    let reported = scene
         .warnings
         .iter()
         .find(|warning| warning.contains("are left out"))
         .unwrap();
     assert!(
-        told.starts_with("2 of 3 depth maps") && told.contains("p2.png (") && told.contains("p3.png ("),
-        "{told}"
+        reported.starts_with("2 of 3 depth maps") && reported.contains("p2.png (") && reported.contains("p3.png ("),
+        "{reported}"
     );
     // photos without a map carry nothing in its place
     assert!(depths_of_none(&scene, 1));
@@ -190,9 +190,11 @@ fn with_params(every: u32, params: &str) -> (Scratch, SceneIndex) {
     (folder, scene)
 }
 
-/// True where one of `told` has all of `words`.
-fn says(told: &[String], words: &[&str]) -> bool {
-    told.iter().any(|told| words.iter().all(|word| told.contains(word)))
+/// True where one of `reported` has all of `words`.
+fn says(reported: &[String], words: &[&str]) -> bool {
+    reported
+        .iter()
+        .any(|reported| words.iter().all(|word| reported.contains(word)))
 }
 
 #[test]

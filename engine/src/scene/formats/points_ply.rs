@@ -156,7 +156,7 @@ enum ColorKind {
 
 impl ColorKind {
     /// What the numbers of a file are multiplied by to be bytes. Types do not say it: integers of 16 bits hold 0 to 255 as well as 0 to
-    /// 65535, floats 0 to 1 as well as 0 to 255; the largest number tells.
+    /// 65535, floats 0 to 1 as well as 0 to 255; the largest number decides.
     fn scale(self, colors: &[[f32; 3]]) -> f32 {
         let most = colors.iter().flatten().copied().fold(0.0, f32::max);
         match self {
@@ -220,10 +220,10 @@ mod tests {
     use crate::scene::scratch::Scratch;
 
     fn read(bytes: impl AsRef<[u8]>) -> Result<Vec<Point>, SceneError> {
-        told(bytes, [0.0; 3]).map(|(points, _)| points)
+        reported(bytes, [0.0; 3]).map(|(points, _)| points)
     }
 
-    fn told(bytes: impl AsRef<[u8]>, origin: [f64; 3]) -> Result<(Vec<Point>, Vec<String>), SceneError> {
+    fn reported(bytes: impl AsRef<[u8]>, origin: [f64; 3]) -> Result<(Vec<Point>, Vec<String>), SceneError> {
         let folder = Scratch::new();
         read_points(&folder.write("points.ply", bytes), origin)
     }
@@ -317,14 +317,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_or_made_up_is_named() {
-        let (points, notices) = told(COLOURED.replace("1 2 3 255", "nan 2 3 255"), [0.0; 3]).unwrap();
+        let (points, notices) = reported(COLOURED.replace("1 2 3 255", "nan 2 3 255"), [0.0; 3]).unwrap();
         assert_eq!((points.len(), points[0].position), (1, [-4.0, 0.5, 6.0]));
         assert!(notices[0].contains("1 of 2 points"), "{notices:?}");
-        let (points, _) = told(COLOURED.replace("1 2 3 255", "1 2 1e300 255"), [0.0; 3]).unwrap();
+        let (points, _) = reported(COLOURED.replace("1 2 3 255", "1 2 1e300 255"), [0.0; 3]).unwrap();
         assert_eq!(points.len(), 1);
-        let (_, notices) = told(COLOURED, [0.0; 3]).unwrap();
+        let (_, notices) = reported(COLOURED, [0.0; 3]).unwrap();
         assert!(notices.is_empty(), "{notices:?}");
-        let (_, notices) = told(COLOURED.replace("uchar red", "uchar Rot"), [0.0; 3]).unwrap();
+        let (_, notices) = reported(COLOURED.replace("uchar red", "uchar Rot"), [0.0; 3]).unwrap();
         assert!(notices[0].contains("no colours"), "{notices:?}");
     }
 
@@ -333,13 +333,19 @@ mod tests {
         let origin = [448_262.0, 5_411_932.0, 311.0];
         let file = "ply\nformat ascii 1.0\nelement vertex 1\nproperty double x\nproperty double y\nproperty double z\nend_header\n";
         let far = format!("{file}448262.03125 5411932.015625 311.5\n");
-        assert_eq!(told(&far, origin).unwrap().0[0].position, [0.031_25, 0.015_625, 0.5]);
+        assert_eq!(
+            reported(&far, origin).unwrap().0[0].position,
+            [0.031_25, 0.015_625, 0.5]
+        );
         // What is relative already says to what.
         let near =
             format!("{file}0.03125 0.015625 0.5\n").replace("element", "comment origin 448262 5411932 311\nelement");
-        assert_eq!(told(&near, origin).unwrap().0[0].position, [0.031_25, 0.015_625, 0.5]);
         assert_eq!(
-            told(&near, [0.0; 3]).unwrap().0[0].position,
+            reported(&near, origin).unwrap().0[0].position,
+            [0.031_25, 0.015_625, 0.5]
+        );
+        assert_eq!(
+            reported(&near, [0.0; 3]).unwrap().0[0].position,
             [448_262.03, 5_411_932.0, 311.5]
         );
     }

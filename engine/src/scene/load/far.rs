@@ -22,18 +22,18 @@ impl Loader<'_> {
         let middle = Middle::of(&cameras, &points);
         let (strays, reach) = middle.strays(&cameras, &points);
         let (blind, seeing): (Vec<Stray>, Vec<Stray>) = strays.into_iter().partition(|stray| stray.is_blind);
-        let told = |strays: &[Stray]| {
-            let told = strays
+        let reported = |strays: &[Stray]| {
+            let reported = strays
                 .iter()
                 .map(|stray| format!("{} ({:.4} away)", views[stray.index].name, stray.distance));
             let more = match strays.len().saturating_sub(MOST_STRAYS) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            told.take(MOST_STRAYS).collect::<Vec<_>>().join(", ") + &more
+            reported.take(MOST_STRAYS).collect::<Vec<_>>().join(", ") + &more
         };
         let [far, left_out] =
-            [&seeing, &blind].map(|strays| stray_warning(strays.len(), views.len(), reach, &told(strays)));
+            [&seeing, &blind].map(|strays| stray_warning(strays.len(), views.len(), reach, &reported(strays)));
         if !seeing.is_empty() {
             self.warnings.push(format!(
                 "{far}; the scene's size is that of the others, and the photo is used all the same: delete it if its pose is wrong"

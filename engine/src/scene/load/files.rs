@@ -12,7 +12,7 @@ use crate::scene::photos::header;
 use crate::scene::photos::header::Header;
 use crate::scene::{Resolution, SceneError, evenly};
 
-/// Image folder of COLMAP data sets unless told otherwise.
+/// Image folder of COLMAP data sets by default.
 const IMAGES: &str = "images";
 /// Image folder of data sets whose photos are not undistorted yet, where there is no other.
 const INPUT: &str = "input";

@@ -47,8 +47,8 @@ impl Unreadable {
     }
 
     /// The first few with their reasons, and what to do.
-    pub(super) fn told(&self) -> String {
-        let told: Vec<String> = self
+    pub(super) fn reported(&self) -> String {
+        let reported: Vec<String> = self
             .photos
             .iter()
             .map(|(name, why)| format!("{name} ({why})"))
@@ -57,7 +57,7 @@ impl Unreadable {
             true => "give this user the right to read them",
             false => "PNG, JPEG, WebP, TIFF and EXR are read, save or copy them again",
         };
-        format!("{}; {remedy}", listed(&told))
+        format!("{}; {remedy}", listed(&reported))
     }
 
     /// Their names.
@@ -92,10 +92,12 @@ pub(super) fn odd_sizes(views: &[View], resolution: Resolution) -> Vec<String> {
     tiny.into_iter().chain(enlarged).collect()
 }
 
-/// That `count` of `all` cameras, which `told` names, are far from the others, which are within `reach`.
-pub(super) fn stray_warning(count: usize, all: usize, reach: f64, told: &str) -> String {
+/// That `count` of `all` cameras, which `reported` names, are far from the others, which are within `reach`.
+pub(super) fn stray_warning(count: usize, all: usize, reach: f64, reported: &str) -> String {
     let stand = if count == 1 { "stands" } else { "stand" };
-    format!("{count} of {all} cameras {stand} far from all others, which are within {reach:.4} of their middle: {told}")
+    format!(
+        "{count} of {all} cameras {stand} far from all others, which are within {reach:.4} of their middle: {reported}"
+    )
 }
 
 /// What undistortion did to each camera, and in short to those after the first few; how to lose less of fisheyes.

@@ -6,7 +6,7 @@ mod exports;
 mod fisheyes;
 mod formats;
 mod links;
-mod told;
+mod notices;
 
 use super::*;
 use crate::scene::scratch::{Scratch, jpeg_with_orientation};
@@ -333,9 +333,9 @@ fn images_under_another_ending_are_found() {
         let scene = load(folder.path(), &all_views()).unwrap();
         assert_eq!(scene.train[0].name, listed);
         assert!(scene.train[0].image_path.ends_with(there));
-        let told = "1 of 1 images are there under another ending, such as 000.";
+        let reported = "1 of 1 images are there under another ending, such as 000.";
         assert!(
-            scene.notices.iter().any(|notice| notice.starts_with(told)),
+            scene.notices.iter().any(|notice| notice.starts_with(reported)),
             "{:?}",
             scene.notices
         );
@@ -423,8 +423,8 @@ fn what_is_no_data_set_is_told_what_it_is() {
     )
     .unwrap();
     parent.write("fox/transforms.json", "{}");
-    let told = error(parent.path()).to_string();
-    assert!(told.ends_with("a folder of data sets: fox, plush"), "{told}");
+    let reported = error(parent.path()).to_string();
+    assert!(reported.ends_with("a folder of data sets: fox, plush"), "{reported}");
 }
 
 #[test]
@@ -452,16 +452,16 @@ fn views_are_held_out_by_number_or_by_list() {
     };
     assert_eq!(held(HoldOut::Usual).unwrap().0, ["v0.png", "v8.png"]);
     assert_eq!(held(HoldOut::Every(4)).unwrap().0, ["v0.png", "v4.png", "v8.png"]);
-    let list = folder.write("sparse/0/test.txt", "# held out\r\nv3.png\n\n v7 \nnobody.png\n");
+    let list = folder.write("sparse/0/test.txt", "# held out\r\nv3.png\n\n v7 \nmissing.png\n");
     for file in [PathBuf::from("sparse/0/test.txt"), list.clone()] {
         let (names, warnings) = held(HoldOut::Listed(file)).unwrap();
         assert_eq!(names, ["v3.png", "v7.png"]);
         assert!(
-            warnings[0].contains("1 of 3 names") && warnings[0].ends_with("of no view: nobody"),
+            warnings[0].contains("1 of 3 names") && warnings[0].ends_with("of no view: missing"),
             "{warnings:?}"
         );
     }
-    folder.write("sparse/0/test.txt", "nobody\n");
+    folder.write("sparse/0/test.txt", "missing\n");
     let error = held(HoldOut::Listed(list)).unwrap_err().to_string();
     assert!(error.contains("test.txt, the list: no name of a view"), "{error}");
     let error = held(HoldOut::Listed("absent.txt".into())).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! Photos with transparent pixels in a data set whose format says nothing of them.
 //!
 //! Programs that cut an object out leave colours under the transparent pixels as they were, or fill them with anything: who trains on them
-//! trains on what nobody sees.
+//! trains on what no viewer shows.
 
 use std::path::PathBuf;
 
@@ -127,7 +127,7 @@ mod tests {
             (looked.len(), looked.iter().all(|share| *share == 0.0), unseen),
             (14, true, 6)
         );
-        assert!(mask(&mut [], &photos).is_some_and(|told| told.contains("1 of 20 photos")));
+        assert!(mask(&mut [], &photos).is_some_and(|reported| reported.contains("1 of 20 photos")));
         assert_eq!(mask(&mut [], &photos[..19]), None);
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn over(view: &View) -> Over<'_> {
     }
 }
 
-/// Finds the maps of training views in `folder` and makes something of each with `one`, which is told the view's number. Maps that it
+/// Finds the maps of training views in `folder` and makes something of each with `one`, which takes the view's number. Maps that it
 /// refuses are left out and named among `warnings`; the others come with the numbers of their views, and there is at least one.
 ///
 /// # Errors

@@ -276,15 +276,18 @@ pub(super) mod tests {
             .flat_map(|n| f32::from(*n).to_le_bytes())
             .collect();
         assert_eq!(read_by("True", "(3, 2, 2)", &columns).unwrap(), ((2, 2), planes));
-        let told = read("(3, 4)").unwrap_err();
-        assert!(told.contains("(3, 4)") && told.contains("three numbers"), "{told}");
+        let reported = read("(3, 4)").unwrap_err();
+        assert!(
+            reported.contains("(3, 4)") && reported.contains("three numbers"),
+            "{reported}"
+        );
     }
 
     #[test]
     fn what_is_no_plane_says_why() {
         let fails = |bytes: Vec<u8>, needle: &str| {
-            let told = read(&bytes).unwrap_err();
-            assert!(told.contains(needle), "{told}");
+            let reported = read(&bytes).unwrap_err();
+            assert!(reported.contains(needle), "{reported}");
         };
         let data = [0; 24];
         fails(b"PK".to_vec(), "no NumPy array");

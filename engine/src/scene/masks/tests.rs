@@ -177,14 +177,15 @@ fn a_folder_of_masks_for_other_images_is_a_warning() {
     grey(&folder, "masks/mask_a.png", (8, 4), &left());
     let found = load(&folder, SceneOptions::default()).unwrap();
     assert!(!found.masked);
-    let told = |warning: &String| warning.contains("is the mask of any of the 2 images, and none is used; looked for");
-    assert!(found.warnings.iter().any(told), "{:?}", found.warnings);
+    let reported =
+        |warning: &String| warning.contains("is the mask of any of the 2 images, and none is used; looked for");
+    assert!(found.warnings.iter().any(reported), "{:?}", found.warnings);
 }
 
 /// What is said of masks.
 fn said(scene: &SceneIndex) -> Vec<&String> {
     let all = scene.warnings.iter().chain(&scene.notices);
-    all.filter(|told| told.contains("mask")).collect()
+    all.filter(|reported| reported.contains("mask")).collect()
 }
 
 #[test]
@@ -220,11 +221,11 @@ fn masks_under_the_names_of_other_programs_are_found_and_told() {
             );
         }
         let is_usual = files == ["mask/a.png", "mask/b.png"];
-        let told = said(&found);
-        assert_eq!(told.len(), usize::from(!is_usual), "{files:?}: {told:?}");
+        let reported = said(&found);
+        assert_eq!(reported.len(), usize::from(!is_usual), "{files:?}: {reported:?}");
         assert!(
-            is_usual || told[0].contains("are there under other names, such as"),
-            "{told:?}"
+            is_usual || reported[0].contains("are there under other names, such as"),
+            "{reported:?}"
         );
     }
 }
@@ -239,15 +240,19 @@ fn a_mask_that_could_be_of_two_images_is_that_of_none() {
     let found = load(&folder, SceneOptions::default()).unwrap();
     let masks: Vec<bool> = found.train.iter().map(|view| view.mask.is_some()).collect();
     assert_eq!(masks, [false, false, true]);
-    let told = said(&found);
-    let has = |words: &[&str]| told.iter().any(|told| words.iter().all(|word| told.contains(word)));
-    assert!(has(&["2 of 3 images have no mask", "1/x.png, 2/x.png"]), "{told:?}");
+    let reported = said(&found);
+    let has = |words: &[&str]| {
+        reported
+            .iter()
+            .any(|reported| words.iter().all(|word| reported.contains(word)))
+    };
+    assert!(has(&["2 of 3 images have no mask", "1/x.png, 2/x.png"]), "{reported:?}");
     assert!(
         has(&[
             "3 files that are called masks",
             "2/w_mask.png, masks/x.png, masks/z.png"
         ]),
-        "{told:?}"
+        "{reported:?}"
     );
 }
 
@@ -279,14 +284,18 @@ fn what_may_be_masks_and_is_not_read_is_named() {
     grey(&folder, "mask.png", (8, 4), &left());
     let found = load(&folder, SceneOptions::default()).unwrap();
     assert!(!found.masked);
-    let told = said(&found);
+    let reported = said(&found);
     assert!(
-        told.iter().any(|told| told.contains("`--set dataset.masks=sky_masks`")),
-        "{told:?}"
+        reported
+            .iter()
+            .any(|reported| reported.contains("`--set dataset.masks=sky_masks`")),
+        "{reported:?}"
     );
     assert!(
-        told.iter().any(|told| told.contains("dynamic_mask_a.png, mask.png")),
-        "{told:?}"
+        reported
+            .iter()
+            .any(|reported| reported.contains("dynamic_mask_a.png, mask.png")),
+        "{reported:?}"
     );
     // once there are masks, other folders are only named where they have the same name
     grey(&folder, "masks/a.png", (8, 4), &left());
@@ -294,9 +303,15 @@ fn what_may_be_masks_and_is_not_read_is_named() {
     grey(&folder, "mask/a.png", (8, 4), &[0; 32]);
     let found = load(&folder, SceneOptions::default()).unwrap();
     assert_eq!(photo(&found, 0).unwrap().mask().unwrap(), left());
-    let told = said(&found);
-    assert!(told.iter().any(|told| told.contains("mask is not used")), "{told:?}");
-    assert!(!told.iter().any(|told| told.contains("sky_masks")), "{told:?}");
+    let reported = said(&found);
+    assert!(
+        reported.iter().any(|reported| reported.contains("mask is not used")),
+        "{reported:?}"
+    );
+    assert!(
+        !reported.iter().any(|reported| reported.contains("sky_masks")),
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -322,13 +337,18 @@ fn a_guessed_mask_of_another_shape_is_left_out_and_named() {
         }
         let found = load(&folder, SceneOptions::default()).unwrap();
         assert_eq!((found.masked, found.train[2].mask.is_some()), (third, third));
-        let told = said(&found);
+        let reported = said(&found);
         let words = "2 files that are called masks have another shape than their images, or cannot be read, and are not used: a_mask.png, b_mask.png";
-        assert!(told.iter().any(|told| told.as_str() == words), "{told:?}");
+        assert!(
+            reported.iter().any(|reported| reported.as_str() == words),
+            "{reported:?}"
+        );
         assert_eq!(
-            told.iter().any(|told| told.starts_with("2 of 3 images have no mask")),
+            reported
+                .iter()
+                .any(|reported| reported.starts_with("2 of 3 images have no mask")),
             third,
-            "{told:?}"
+            "{reported:?}"
         );
     }
 }

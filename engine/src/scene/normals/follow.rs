@@ -16,7 +16,7 @@ const CELLS: f32 = 16.0;
 const MOST_APART: f32 = 0.05;
 /// Fewest pairs that say anything.
 const LEAST_PAIRS: u32 = 100;
-/// Other axes are told of whose mean cosine is below this share of that of the axes which are set.
+/// Other axes are reported when their mean cosine is below this share of that of the axes which are set.
 const CLEARLY: f64 = 0.6;
 
 /// Sums of cosines between normals and lines that should be at right angles.
@@ -89,8 +89,8 @@ impl Contradiction {
         }
     }
 
-    /// What to tell people whose normals are read in `axes`: that others would clearly follow the points better.
-    pub(super) fn told(&self, axes: Axes) -> Option<String> {
+    /// The warning when normals are read in `axes` and others clearly follow the points better.
+    pub(super) fn reported(&self, axes: Axes) -> Option<String> {
         // not the median: surfaces that look along a mirrored axis, or across it, are as they were
         let mean = |sum: &Sum| (sum.pairs >= LEAST_PAIRS).then(|| sum.cosines / f64::from(sum.pairs));
         let means = || Axes::ALL.into_iter().zip(self.sums.iter().map(mean));

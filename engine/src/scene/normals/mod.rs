@@ -43,7 +43,7 @@ pub(super) fn attach(
         train[at].normal = Some(map);
     }
     notices.push(format!("normal maps of {count} of {} training photos", train.len()));
-    warnings.extend(against.told(axes));
+    warnings.extend(against.reported(axes));
     Ok(())
 }
 

@@ -84,12 +84,12 @@ fn maps_of_every_kind_say_the_same_normals() {
         let scene = SceneIndex::load(folder.path(), &options(axes)).unwrap();
         assert!(scene.parts().normals && !scene.parts().depths);
         (0..3).for_each(|index| agrees(&scene, index));
-        let told = scene
+        let reported = scene
             .notices
             .iter()
-            .any(|told| told == "normal maps of 3 of 3 training photos");
-        let warned = scene.warnings.iter().any(|told| told.contains("normal"));
-        assert!(told && !warned, "{:?}", scene.warnings);
+            .any(|reported| reported == "normal maps of 3 of 3 training photos");
+        let warned = scene.warnings.iter().any(|reported| reported.contains("normal"));
+        assert!(reported && !warned, "{:?}", scene.warnings);
     }
 }
 
@@ -135,7 +135,7 @@ fn axes_that_cannot_be_are_refused_or_told() {
         let scene = SceneIndex::load(folder.path(), &options(set)).unwrap();
         let wanted = format!("with dataset.normals.axes={}, which", real.name());
         assert!(
-            scene.warnings.iter().any(|told| told.contains(&wanted)),
+            scene.warnings.iter().any(|reported| reported.contains(&wanted)),
             "{:?}",
             scene.warnings
         );
@@ -175,16 +175,16 @@ fn what_is_no_normal_has_no_word_and_confidence_weighs() {
     assert!(words[..3].iter().all(|word| *word == [0; 4]));
     let at = |x: usize, y: usize| words[y * WIDTH as usize + x][3];
     assert_eq!([at(5, 0), at(6, 0), at(7, 1), at(8, 0)], [255, 0, 0, 255]);
-    let told = scene
+    let reported = scene
         .warnings
         .iter()
-        .find(|told| told.contains("are left out"))
+        .find(|reported| reported.contains("are left out"))
         .unwrap();
     assert!(
-        told.starts_with("2 of 3 normal maps")
-            && told.contains("save n, from -1 to 1")
-            && told.contains("has a direction"),
-        "{told}"
+        reported.starts_with("2 of 3 normal maps")
+            && reported.contains("save n, from -1 to 1")
+            && reported.contains("has a direction"),
+        "{reported}"
     );
     assert!(words_of(&scene, 1).iter().all(|word| *word == [0; 4]));
 }

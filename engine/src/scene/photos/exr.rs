@@ -224,8 +224,8 @@ mod tests {
     #[test]
     fn what_is_no_photo_says_so() {
         let depth = file(vec![plane("Z", halves(1.0))], Encoding::UNCOMPRESSED);
-        let told = decode(&depth, SIZE).unwrap_err();
-        assert!(told.contains("only Z"), "{told}");
+        let reported = decode(&depth, SIZE).unwrap_err();
+        assert!(reported.contains("only Z"), "{reported}");
         assert!(
             decode(&rgb(Encoding::UNCOMPRESSED), (5, 4))
                 .unwrap_err()
@@ -234,8 +234,8 @@ mod tests {
         let many = (0..17)
             .map(|n| plane(&format!("c{n}"), FlatSamples::F32(vec![0.0; 15])))
             .collect();
-        let told = size(Cursor::new(file(many, Encoding::UNCOMPRESSED))).unwrap_err();
-        assert!(told.contains("17 channels"), "{told}");
+        let reported = size(Cursor::new(file(many, Encoding::UNCOMPRESSED))).unwrap_err();
+        assert!(reported.contains("17 channels"), "{reported}");
         let mut cropped = Image::from_channels(
             (5, 3),
             AnyChannels::sort([plane("Y", halves(0.0))].into_iter().collect()),
@@ -243,8 +243,8 @@ mod tests {
         cropped.attributes.display_window.size = Vec2(8, 8);
         let mut bytes = Cursor::new(Vec::new());
         cropped.write().non_parallel().to_buffered(&mut bytes).unwrap();
-        let told = size(Cursor::new(bytes.into_inner())).unwrap_err();
-        assert!(told.contains("uncropped"), "{told}");
+        let reported = size(Cursor::new(bytes.into_inner())).unwrap_err();
+        assert!(reported.contains("uncropped"), "{reported}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Ground-truth images in host memory.
 //!
-//! Owns the decoded [`Photo`]s and the threads that decode them. An image is decoded when it is asked for or prefetched;
+//! Owns the decoded [`Photo`]s and the threads that decode them. An image is decoded when it is needed or prefetched;
 //! the source picture is dropped at once. Without a limit every photo is kept, and decoded once. With
 //! [`ImageOptions::cache_bytes`], photos beyond it are forgotten, the one used last first: views are drawn without
 //! replacement, so that one is needed again last. Promises at most [`ImageStore::host_bytes`] of memory.
@@ -239,7 +239,7 @@ impl ImageStore {
 }
 
 /// The photo of one view, decoded by the caller's thread; [`ImageStore`] has threads for many. A decoder that panics on a
-/// hostile file does so here, where the store tells of a damaged image.
+/// hostile file does so here, where the store reports a damaged image.
 ///
 /// # Errors
 /// [`SceneError`] naming the image or its mask when it cannot be decoded, or [`SceneError::NoSuchView`].
@@ -294,7 +294,7 @@ impl Drop for ImageStore {
         self.shared.lock().closing = true;
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
-            // decoders catch their own panics, and there is nobody left to tell
+            // decoders catch their own panics; no caller is left to report one to
             thread.join().ok();
         }
     }

@@ -6,7 +6,7 @@
 //! corner and need not be in the middle. Two limits: no side becomes longer than twice the original (a fisheye's
 //! would have no end), and a lens whose formula folds back before the edge is cut there. What is lost is reported as
 //! the share of the original's area that the rectangle does not show. With [`Undistort::Whole`] it is the rectangle around the
-//! curves, within the same limits, and pixels of it that the original has nothing for are told apart.
+//! curves, within the same limits, and pixels without a source in the original are marked.
 //!
 //! Pictures are resampled at full size, before they are resized: the place of every eighth pixel is computed exactly
 //! and those between are interpolated (off by less than 0.02 px), so that no table as large as a picture is held; values

@@ -1,7 +1,7 @@
 //! The `checkpoints/` folder: one file per checkpoint.
 //!
 //! Promises that a sound checkpoint is there at any moment once the first one was written: a new file gets its name when
-//! it is durable, and only then do others go. Kept are the new one, the one before it, and those that were asked for by their number.
+//! it is durable, and only then do others go. Kept are the new one, the one before it, and those that `schedule.checkpoint` lists.
 //! Later ones go too: they are of a past that the run went back from, or damaged, and would be taken for its present.
 
 use std::fs::File;
@@ -33,7 +33,7 @@ fn iteration_of(path: &Path) -> Option<u32> {
     name.strip_prefix(PREFIX)?.strip_suffix(ENDING)?.parse().ok()
 }
 
-/// Iterations of checkpoints in `folder` that were asked for by their number, as far as files tell: all but the newest two, which are
+/// Iterations of checkpoints in `folder` that `schedule.checkpoint` lists, as far as files show: all but the newest two, which are
 /// there anyhow.
 #[must_use]
 pub fn kept(folder: &Path) -> Vec<u32> {
@@ -63,7 +63,7 @@ fn sorted(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
 /// wanted any more: of earlier ones all but the last and those of the iterations `asked` for.
 ///
 /// # Errors
-/// [`ExportError`], `DiskFull` before a byte is written where the file system can tell; all other files are untouched.
+/// [`ExportError`], `DiskFull` before a byte is written where the file system reports it; all other files are untouched.
 pub(super) fn write<T: Serialize>(
     disk: Arc<dyn Disk>,
     (folder, asked): (&Path, &[u32]),

@@ -95,14 +95,14 @@ impl CheckpointState {
         let (had, asked) = (self.sh_degree, profile.model.sh_degree);
         if had < asked {
             return Some(format!(
-                "it was trained with `model.sh_degree` {had}, and {asked} is asked for; there is nothing to fill the \
+                "it was trained with `model.sh_degree` {had}, and {asked} is set; there is nothing to fill the \
                  others with"
             ));
         }
         let (had, asked) = (self.capacities.storage, profile.memory.storage);
         if had != asked {
             return Some(format!(
-                "it was trained with `memory.storage` {}, and {} is asked for; stored moments cannot be converted",
+                "it was trained with `memory.storage` {}, and {} is set; stored moments cannot be converted",
                 had.name(),
                 asked.name()
             ));
@@ -298,7 +298,7 @@ fn difference(path: &str, a: &Value, b: &Value) -> Option<String> {
     // A number that went through a file may have lost its last bit.
     let close = |(a, b): (f64, f64)| (a - b).abs() <= 1e-12 * a.abs();
     let same = a == b || a.as_f64().zip(b.as_f64()).is_some_and(close);
-    (!same).then(|| format!("`{path}` was {a}, and {b} is asked for"))
+    (!same).then(|| format!("`{path}` was {a}, and {b} is set"))
 }
 
 /// Digest of what makes two scenes the same for training: views in order with sizes and poses, points, split.

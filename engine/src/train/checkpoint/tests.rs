@@ -108,7 +108,7 @@ fn disk_with(saved: &[u32]) -> SimulatedDisk {
 }
 
 /// Saves iteration 30 after `saved` with a fault at every call in turn. What is found then is the last that was saved
-/// before, or 30; and it is 30 when the engine was told so.
+/// before, or 30; and it is 30 when saving succeeded.
 fn survives(saved: &[u32], fault: Fault) {
     let scratch = Scratch::new();
     let previous = saved.last().copied();
@@ -121,9 +121,9 @@ fn survives(saved: &[u32], fault: Fault) {
         let disk = start.copy();
         disk.fail(at, fault);
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-        let told = save(&shared, &folder(), 30).is_ok();
+        let reported = save(&shared, &folder(), 30).is_ok();
         let context = |what: &str| format!("{saved:?}, {fault:?} at call {at} of {calls}: {what}");
-        let fits = |found: Option<u32>| found == Some(30) || (!told && found == previous);
+        let fits = |found: Option<u32>| found == Some(30) || (!reported && found == previous);
         assert!(fits(loaded_from(&disk.seen(), &scratch)), "{}", context("as seen"));
         for seed in 0..CUTS {
             let found = loaded_from(&disk.after_power_cut(seed), &scratch);
@@ -138,7 +138,7 @@ fn survives(saved: &[u32], fault: Fault) {
                 .into_keys()
                 .filter(|path| path.to_string_lossy().contains(".tmp"));
             // Removing the temporary file is the one call whose failure leaves it there.
-            assert!(left.count() <= usize::from(!told), "{}", context("leftovers"));
+            assert!(left.count() <= usize::from(!reported), "{}", context("leftovers"));
         }
     }
 }
@@ -211,7 +211,7 @@ fn the_new_one_and_the_one_before_it_are_kept() {
 }
 
 /// Every byte of a checkpoint matters: with any of them changed, or the file cut anywhere, or more at its end, the one
-/// before it is found and the damage is told.
+/// before it is found and the damage is reported.
 #[test]
 fn damage_at_any_byte_is_found() {
     let scratch = Scratch::new();
@@ -227,7 +227,7 @@ fn damage_at_any_byte_is_found() {
         assert_eq!(loaded(scratch.path()), Some(10), "{what}");
         let (_, passed) = newest_sound::<String>(scratch.path()).unwrap();
         assert!(
-            matches!(&passed[..], [told] if told.contains("checkpoint_00000020.kiln")),
+            matches!(&passed[..], [reported] if reported.contains("checkpoint_00000020.kiln")),
             "{what}: {passed:?}"
         );
         let read = std::io::Cursor::new(bytes);

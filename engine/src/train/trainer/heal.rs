@@ -1,4 +1,4 @@
-//! Gaussians that keep the steps of a view from being finite: found, taken out of the model, and told.
+//! Gaussians that keep the steps of a view from being finite: found, taken out of the model, and reported.
 //!
 //! A step that is not finite is left out and changes nothing, so the next step of the same view would come out the same. After
 //! [`PATIENCE`] steps of a view in a row the culprits are looked for: Gaussians with a parameter that is not finite, or so large

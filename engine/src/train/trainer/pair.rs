@@ -85,7 +85,7 @@ impl Trainer {
     }
 
     /// The next step compares with training view `index`, the [`Trainer::neighbor_of`] its own. `photo` is that view's, as
-    /// [`Photo::bytes`](crate::scene::Photo::bytes) has it; none where training images stay on the device. A step that is not told of a
+    /// [`Photo::bytes`](crate::scene::Photo::bytes) has it; none where training images stay on the device. A step that is not given a
     /// neighbour has none.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl Trainer {
         Ok(Some([geometry, photometric]))
     }
 
-    /// Writes the uniforms of the neighbour that the step in ring slot `slot` was told of.
+    /// Writes the uniforms of the neighbour that the step in ring slot `slot` was given.
     pub(super) fn fill_neighbor(&mut self, slot: u32) -> Result<Option<Drawn>, TrainError> {
         let Some(index) = self.pairs.next.take() else {
             return Ok(None);

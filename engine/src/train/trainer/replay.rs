@@ -96,7 +96,7 @@ impl Trainer {
         self.banding.skipped
     }
 
-    /// Goes on at the step `first` of slot `slot`, whose status word tells of a stall.
+    /// Goes on at the step `first` of slot `slot`, whose status word reports a stall.
     pub(super) fn recover(&mut self, slot: u32, first: Flight, counters: Counters) -> Result<(), TrainError> {
         let slots = self.report.capacities.slots;
         let mut list = VecDeque::from([(slot, first)]);

@@ -187,7 +187,7 @@ impl Trainer {
         }
     }
 
-    /// Measures now, several times, with nothing else under way; none where it can tell nothing.
+    /// Measures now, several times, with nothing else under way; none where it cannot decide.
     ///
     /// # Errors
     /// See [`Trainer::advance`].

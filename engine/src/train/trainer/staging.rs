@@ -30,7 +30,7 @@ impl Trainer {
     }
 
     /// Waits until the staged photo is where the next step looks for it. None when nothing was staged for view `id`, or when
-    /// an evaluation needed the place; the step then brings its photo itself. A failure of the source is told once.
+    /// an evaluation needed the place; the step then brings its photo itself. A failure of the source is returned once.
     pub fn staged(&mut self, id: ViewId) -> Option<Result<(), SceneError>> {
         self.uploads.staged(self.next_slot() as usize, id)
     }

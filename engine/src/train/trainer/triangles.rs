@@ -163,9 +163,9 @@ impl Trainer {
         let capped = happened.sampled > happened.split[0];
         if let Some(run) = self.model.triangles_mut()
             && capped
-            && !run.told
+            && !run.reported
         {
-            run.told = true;
+            run.reported = true;
             let message = format!(
                 "subdivision wanted {} triangles and split {}: there is room for {} vertices, which \
                  `mesh_splatting.max_points` and `memory.cap_gib` decide",

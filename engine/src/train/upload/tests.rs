@@ -48,7 +48,7 @@ fn failure(index: usize) -> SceneError {
     SceneError::NoSuchView("train", index)
 }
 
-/// A decoder that is as slow as the test wants: it goes on when told to, and hangs up when the test is over.
+/// A decoder that is as slow as the test wants: it goes on at a signal, and hangs up when the test is over.
 fn slow(value: u8) -> (Sender<()>, impl FnOnce() -> Result<Photo, SceneError> + Send + 'static) {
     let (go, wait): (Sender<()>, Receiver<()>) = channel();
     let source = move || {
@@ -104,7 +104,7 @@ fn a_failing_decoder_is_told_once_and_the_place_serves_on() {
     assert_eq!(error.to_string(), failure(3).to_string());
     assert!(uploads.staged(0, view(3)).is_none());
     assert!(!uploads.take(0), "there is no photo");
-    // one that panics is not told: who needs the photo asks for it again
+    // one that panics is not returned: the step that needs the photo decodes it again
     uploads.stage(0, view(6), || panic!("a hostile file"));
     assert!(uploads.staged(0, view(6)).is_none());
     // nor is one that is larger than its place

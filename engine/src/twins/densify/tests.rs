@@ -10,7 +10,7 @@ const EVENT: Event = Event {
     capacity: 1000,
 };
 
-/// A Gaussian whose first SH value tells where it came from.
+/// A Gaussian whose first SH value is its source.
 fn tagged(tag: f64, scale: f64, opacity: f64) -> Gaussian<f64> {
     let mut g = Gaussian::ZERO;
     g.mean = [tag, 0.0, 0.0];

@@ -1,4 +1,4 @@
-//! Stored moments against those of f32: over many Gaussians they must tell the same, and never stop.
+//! Stored moments against those of f32: over many Gaussians they must agree, and never stop.
 #![expect(clippy::float_cmp, reason = "what is left alone keeps its bits")]
 
 use super::*;

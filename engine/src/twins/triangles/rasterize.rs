@@ -111,7 +111,7 @@ pub(super) fn mix_color<R: Real>(shares: [R; 3], colors: &[Vec3<R>; 3]) -> Vec3<
 }
 
 /// Blends a sample at `p`, without the background, and says how many entries of the list there are up to the last that
-/// contributed. `seen` is told each contributor's record and blending weight.
+/// contributed. `seen` receives each contributor's record and blending weight.
 pub fn blend_sample<R: Real>(
     facets: &[Facet<R>],
     list: &[u32],

@@ -11,7 +11,7 @@ use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, open};
 
 use super::{a_scene, blocks, counts, planes, room, tensors};
-use crate::crowded::{depth, point};
+use crate::gpu::crowded::{depth, point};
 
 /// Triangles of the third tile, in columns that the image does not have.
 const HIDDEN: u32 = 100_000;

@@ -125,7 +125,7 @@ pub(crate) enum Refused {
         heap_bytes: u64,
     },
     /// The request is larger than the plan or the library foresees.
-    #[error("{bytes} bytes were asked for where at most {limit_bytes} are possible")]
+    #[error("{bytes} bytes were requested where at most {limit_bytes} are possible")]
     TooLarge {
         /// Bytes asked for.
         bytes: u64,

@@ -1,4 +1,4 @@
-//! The engine's plan as an allocator: everything is taken at once, and tensors are told where they lie.
+//! The engine's plan as an allocator: everything is taken at once, and tensors lie where the plan has them.
 
 use super::{Allocator, AllocatorKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
 use kiln::memory::Plan;

@@ -1,4 +1,4 @@
-//! A driver without a device: a heap of a given size that counts what it is asked.
+//! A driver without a device: a heap of a given size that counts requests.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

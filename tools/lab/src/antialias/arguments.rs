@@ -1,4 +1,4 @@
-//! What `kiln-lab antialias` is asked for.
+//! Arguments of `kiln-lab antialias`.
 
 use std::path::PathBuf;
 

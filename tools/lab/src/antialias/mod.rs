@@ -131,7 +131,7 @@ fn options(arguments: &Arguments, model: &str, seed: u64) -> Vec<String> {
     list.chain(arguments.program.passed_on.iter().cloned()).collect()
 }
 
-/// A run's command as it is stored. The scene follows from the options of the harness, so it is told by them.
+/// A run's command as it is stored. The scene follows from the options of the harness, so they name it.
 fn told(arguments: &Arguments, model: &str, seed: u64) -> String {
     let [width, height] = arguments.size;
     format!(

@@ -1,4 +1,4 @@
-//! What `kiln-lab bench` is asked for.
+//! Arguments of `kiln-lab bench`.
 
 use std::path::PathBuf;
 

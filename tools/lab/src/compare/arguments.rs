@@ -1,4 +1,4 @@
-//! What `kiln-lab compare` is asked for.
+//! Arguments of `kiln-lab compare`.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Rows are told apart by names.
+    /// Names identify rows.
     ///
     /// # Errors
     /// Exit code 2 for two scenes, recipes or seeds of one name.
@@ -73,7 +73,7 @@ fn distinct(what: &str, names: impl Iterator<Item = String>) -> Result<()> {
     for name in names {
         if name.is_empty() || seen.contains(&name) {
             return Err(Failure::usage(format!(
-                "two of a {what} called `{name}`, or one without a name\nhint: rows are told apart by these names; rename one"
+                "two of a {what} called `{name}`, or one without a name\nhint: these names identify rows; rename one"
             )));
         }
         seen.push(name);

@@ -36,7 +36,7 @@ pub(crate) struct Metric {
 pub(crate) struct Shape {
     /// What made the file.
     pub(crate) kind: &'static str,
-    /// Keys of the texts that a row is told by; rows that agree in all of them share a mean.
+    /// Keys of the texts that identify a row; rows that agree in all of them share a mean.
     pub(crate) labels: &'static [&'static str],
     /// Figures.
     pub(crate) metrics: &'static [Metric],

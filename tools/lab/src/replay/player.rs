@@ -4,9 +4,9 @@
 //!
 //! - of capacities: every allocator gets the very same requests, each tensor with the bytes that the plan has for it. The
 //!   model is allocated once, a step's tensors at their first use, and they are freed after their last. Only how they are
-//!   packed tells allocators apart.
+//!   packed distinguishes allocators.
 //! - of counts: each does what a trainer with it would. `planned` knows the plan and
-//!   is asked for capacities, once. With the others the model is reallocated when the number of Gaussians changes,
+//!   takes capacities, once. With the others the model is reallocated when the number of Gaussians changes,
 //!   and a step's tensors have the size that its counts ask for.
 //!
 //! Tensors that pass between the programs of one step are freed and allocated again between them, which is in the favour
@@ -341,7 +341,7 @@ impl<'a> Player<'a> {
         self.outcome
     }
 
-    /// Tells the time of a request and looks at the worst moment.
+    /// Passes the time of a request on and looks at the worst moment.
     fn timed<T>(&mut self, request: impl FnOnce(&mut dyn Allocator) -> T) -> T {
         let calls = self.driver.stats().calls;
         let start = Instant::now();

@@ -172,7 +172,7 @@ fn a_thriftier_mode_reserves_no_more_on_the_stored_traces() {
     }
 }
 
-/// Seconds of training that a process tells of.
+/// Seconds of training that a process reports.
 fn trained_s(section: &Section) -> Option<f64> {
     let told = section.happenings.iter().rev();
     let mut told = told.filter_map(|h| match h {

@@ -1,4 +1,4 @@
-//! Models out of files, whoever wrote them: PLY and GLB, and with the rounding of their formats SPZ, SOG and compressed PLY.
+//! Models from files of any program: PLY and GLB, and with the rounding of their formats SPZ, SOG and compressed PLY.
 //!
 //! The format is known by content. Files for viewers have the 3D filter folded in, so that models out of them have none; opacities
 //! of 0 and 1, which have no logit, come back half a step inside. Memory grows with what a file holds, not with what it announces.

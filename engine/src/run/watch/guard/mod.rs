@@ -4,7 +4,7 @@
 //! | evidence | comes from | leads to |
 //! |---|---|---|
 //! | the budget shrank, or the process is above it | the driver's figures, every 50 steps and before each densification | `budget_shrunk`, and responses to pressure: see [`pressure`] |
-//! | host memory of the process rose, or device memory beyond what was asked for | the same figures | `spill` |
+//! | host memory of the process rose, or device memory beyond what was requested | the same figures | `spill` |
 //! | a block is read as slowly as over a bus | the residency probe, at the start and every 1000 steps: see [`probe`] | `residency`, `spill` |
 //! | twenty steps in a row take three times as long as usual | the clock: see [`slow_steps`] | `slow_step` |
 //!
@@ -51,7 +51,7 @@ pub(crate) struct Guard {
     spill_from: Option<u32>,
     /// Why a probe can say nothing here.
     unknown: Option<&'static str>,
-    told: Option<Verdict>,
+    reported: Option<Verdict>,
     /// Best rate of the reference so far, GB/s.
     best_reference: f64,
     policy: OnSpill,
@@ -73,7 +73,7 @@ impl Guard {
             probe_every: faults.probe_every.unwrap_or(PROBE_EVERY),
             spill_from: faults.spill_from,
             unknown: unknown(caps),
-            told: None,
+            reported: None,
             best_reference: 0.0,
             policy: profile.memory.on_spill,
         }
@@ -86,7 +86,7 @@ impl Guard {
         self.pressure = start.map(Pressure::new);
     }
 
-    /// Asks the driver, before iteration `it`: what is to be told, and what to be done from that step on.
+    /// Asks the driver, before iteration `it`: what is to be reported, and what to be done from that step on.
     fn poll(&mut self, it: u32) -> (Vec<Event>, Option<Change>) {
         let figures = self.source.as_ref().and_then(|source| source.read(it));
         let (Some(figures), Some(pressure)) = (figures, &mut self.pressure) else {
@@ -95,7 +95,7 @@ impl Guard {
         let mut events = Vec::from_iter(pressure.shrunk(&figures));
         events.extend(self.spill.look(&figures).into_iter().map(Event::Spill));
         let change = pressure.poll(&figures);
-        events.extend(change.map(|change| Event::Pressure(change.told(&figures))));
+        events.extend(change.map(|change| Event::Pressure(change.reported(&figures))));
         (events, change)
     }
 
@@ -110,7 +110,7 @@ impl Guard {
         })
     }
 
-    /// Why nothing can be said of where the memory lies; none where a probe can tell.
+    /// Why it is unknown where the memory lies; none where a probe can measure it.
     fn unknown(&self, it: u32) -> Option<&'static str> {
         self.unknown.filter(|_| !self.is_forced(it))
     }
@@ -134,7 +134,7 @@ impl Guard {
         self.unknown(it).is_none() && rates.evidence().is_some()
     }
 
-    /// Takes rates measured after iteration `it`: what there is to tell of them. A verdict is told when it is new.
+    /// Takes rates measured after iteration `it`: what there is to report of them. A verdict is reported when it is new.
     fn probed(&mut self, it: u32, rates: &Rates) -> Vec<Event> {
         self.best_reference = self.best_reference.max(rates.reference_gb_s);
         let mut residency = rates.residency(self.best_reference);
@@ -142,10 +142,10 @@ impl Guard {
             (residency.verdict, residency.reason) = (Verdict::Unknown, Some(reason.to_owned()));
         }
         let mut events = Vec::new();
-        if self.told == Some(residency.verdict) {
+        if self.reported == Some(residency.verdict) {
             return events;
         }
-        self.told = Some(residency.verdict);
+        self.reported = Some(residency.verdict);
         let spilled = residency.verdict == Verdict::Spilled;
         events.push(Event::Residency(residency));
         if spilled {
@@ -154,13 +154,13 @@ impl Guard {
         events
     }
 
-    /// What there is to tell after iteration `it` where the plan has no reference.
+    /// What there is to report after iteration `it` where the plan has no reference.
     fn unprobed(&mut self, it: u32) -> Vec<Event> {
         let reason = self.unknown(it).unwrap_or("the plan has no reference");
-        let news = self.told != Some(Verdict::Unknown);
-        self.told = Some(Verdict::Unknown);
-        let told = news.then(|| Event::Residency(MemoryPlace::unknown(reason)));
-        told.into_iter().collect()
+        let news = self.reported != Some(Verdict::Unknown);
+        self.reported = Some(Verdict::Unknown);
+        let reported = news.then(|| Event::Residency(MemoryPlace::unknown(reason)));
+        reported.into_iter().collect()
     }
 
     /// Measures where the memory lies, now.
@@ -177,7 +177,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Tells events; a spill may end the run.
+    /// Reports events; a spill may end the run.
     fn tell(&self, it: u32, events: impl IntoIterator<Item = Event>, ctx: &mut Context<'_>) {
         for event in events {
             if self.policy == OnSpill::Error

@@ -1,6 +1,6 @@
 //! What a run does when the driver grants it less memory than it holds.
 //!
-//! In this order, each step told as an event, and taken back in the reverse order once the memory is free again:
+//! In this order, each step reported as an event, and taken back in the reverse order once the memory is free again:
 //!
 //! 1. *stop growth*: densifications remove Gaussians and add none. At once, when the budget has shrunk since the start and
 //!    more than 95 % of it are in use, or when more is in use than there is;
@@ -9,7 +9,7 @@
 //!    three more looks each. In deterministic mode bands do not change a byte.
 //!
 //! A response ends after three looks in a row at which the budget is as it was or less than 90 % of it are in use. A step
-//! is never failed: what was asked of the device is done, however slowly.
+//! is never failed: work on the device is finished, however slowly.
 
 use super::source::HeapFigures;
 use crate::memory::MIB;
@@ -18,7 +18,7 @@ use crate::record::{PressureChange, Response};
 
 /// Change of the budget below which nothing is said and nothing is done: drivers move it all the time.
 const SLACK_BYTES: u64 = 128 * MIB;
-/// Change of the budget that is told.
+/// Change of the budget that is reported.
 const TOLD_BYTES: u64 = 256 * MIB;
 /// Looks in a row that make a response, or end one.
 const LOOKS: u32 = 3;
@@ -37,8 +37,8 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// As it is told.
-    pub(super) fn told(self, figures: &HeapFigures) -> PressureChange {
+    /// As it is reported.
+    pub(super) fn reported(self, figures: &HeapFigures) -> PressureChange {
         let (response, active, bands) = match self {
             Self::Growth(on) => (Response::StopGrowth, !on, None),
             Self::Prefetch(on) => (Response::DropPrefetch, !on, None),
@@ -57,7 +57,7 @@ impl Change {
 /// How short memory is, and what was done about it.
 pub(super) struct Pressure {
     start: HeapFigures,
-    /// Budget that was told last.
+    /// Budget that was reported last.
     said: u64,
     /// Responses in force: the first so many of growth, prefetch and [`BANDS`].
     level: usize,
@@ -77,7 +77,7 @@ impl Pressure {
         }
     }
 
-    /// An event when the budget is much smaller than when it was told last.
+    /// An event when the budget is much smaller than when it was reported last.
     pub(super) fn shrunk(&mut self, now: &HeapFigures) -> Option<Event> {
         let from = self.said;
         if from.abs_diff(now.budget) < TOLD_BYTES {

@@ -1,6 +1,6 @@
 //! Notices when steps suddenly take far longer than before: second evidence of memory that went elsewhere.
 //!
-//! Twenty steps in a row that each take three times as long as the median of the hundred before them are told once, and
+//! Twenty steps in a row that each take three times as long as the median of the hundred before them are reported once, and
 //! their time is the usual one from then on. Steps at which the model changes size, or that run in bands, begin the count
 //! anew, because they have their own reason to be slow.
 
@@ -12,7 +12,7 @@ const WINDOW: usize = 100;
 const LEAST: usize = 30;
 /// How many times the median is slow.
 const FACTOR: f64 = 3.0;
-/// Slow steps in a row that are told.
+/// Slow steps in a row that are reported.
 const IN_A_ROW: usize = 20;
 
 /// Times of the last steps.
@@ -25,7 +25,7 @@ pub(super) struct SlowSteps {
 
 impl SlowSteps {
     /// Takes the second at which step `it` was over; milliseconds of the slow steps and usual ones, when it is time to
-    /// tell.
+    /// report.
     pub(super) fn step(&mut self, it: u32, t_s: f64, steady: bool) -> Option<(f64, f64)> {
         let last = self.last.replace((it, t_s));
         let (last_it, last_t_s) = last?;
@@ -67,8 +67,8 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// Iterations at which something is told, when each step takes so many milliseconds.
-    fn told(ms: impl IntoIterator<Item = (f64, bool)>) -> Vec<(u32, f64, f64)> {
+    /// Iterations at which something is reported, when each step takes so many milliseconds.
+    fn reported(ms: impl IntoIterator<Item = (f64, bool)>) -> Vec<(u32, f64, f64)> {
         let mut slow = SlowSteps::default();
         let mut now = 0.0;
         let mut list = Vec::new();
@@ -86,31 +86,38 @@ mod tests {
 
     #[test]
     fn a_cliff_is_told_once_after_twenty_steps() {
-        assert_eq!(told(steps(200, 10.0).chain(steps(500, 200.0))), [(220, 200.0, 10.0)]);
+        assert_eq!(
+            reported(steps(200, 10.0).chain(steps(500, 200.0))),
+            [(220, 200.0, 10.0)]
+        );
         // And another one below it.
-        let found = told(steps(200, 10.0).chain(steps(50, 100.0)).chain(steps(50, 1000.0)));
+        let found = reported(steps(200, 10.0).chain(steps(50, 100.0)).chain(steps(50, 1000.0)));
         assert_eq!(found, [(220, 100.0, 10.0), (270, 1000.0, 100.0)]);
     }
 
     #[test]
     fn what_changes_slowly_or_for_a_moment_is_not_told() {
         assert_eq!(
-            told(steps(200, 10.0).chain(steps(19, 500.0)).chain(steps(200, 10.0))),
+            reported(steps(200, 10.0).chain(steps(19, 500.0)).chain(steps(200, 10.0))),
             []
         );
-        assert_eq!(told(steps(200, 10.0).chain(steps(300, 29.0))), []);
+        assert_eq!(reported(steps(200, 10.0).chain(steps(300, 29.0))), []);
         let growing = (0..3000).map(|k| (10.0 * 1.002_f64.powi(k), true));
-        assert_eq!(told(growing), []);
-        assert_eq!(told(steps(20, 1.0).chain(steps(5, 90.0))), [], "nothing is usual yet");
+        assert_eq!(reported(growing), []);
+        assert_eq!(
+            reported(steps(20, 1.0).chain(steps(5, 90.0))),
+            [],
+            "nothing is usual yet"
+        );
     }
 
     #[test]
     fn a_densification_or_bands_begin_the_count_anew() {
         let restless = steps(400, 90.0).zip(1..).map(|((ms, _), k)| (ms, k % 15 != 0));
-        assert_eq!(told(steps(200, 10.0).chain(restless)), []);
+        assert_eq!(reported(steps(200, 10.0).chain(restless)), []);
         // Slow ever since a densification: the times before it still say what is usual.
         let since = [(10.0, false)].into_iter().chain(steps(60, 90.0));
-        assert_eq!(told(steps(200, 10.0).chain(since)), [(221, 90.0, 10.0)]);
+        assert_eq!(reported(steps(200, 10.0).chain(since)), [(221, 90.0, 10.0)]);
     }
 
     #[test]

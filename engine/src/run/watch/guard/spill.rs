@@ -4,7 +4,7 @@ use super::source::HeapFigures;
 use crate::memory::MIB;
 use crate::record::SpillEvidence;
 
-/// Host memory beyond what was asked for that drivers take for themselves.
+/// Host memory beyond the requested bytes that drivers take for themselves.
 const HOST_SLACK_BYTES: u64 = 64 * MIB;
 /// The same in device memory: pipelines, and what the driver keeps for its own passes.
 const DEVICE_SLACK_BYTES: u64 = 512 * MIB;
@@ -14,7 +14,7 @@ pub(super) struct SpillWatch {
     before: Option<HeapFigures>,
     device_bytes: u64,
     host_bytes: u64,
-    /// What was told and still holds: host, device.
+    /// What was reported and still holds: host, device.
     said: [bool; 2],
 }
 
@@ -86,7 +86,7 @@ mod tests {
             baseline: 42 * MIB,
         };
         assert_eq!(found, [wanted]);
-        // Told once, and again when it comes back.
+        // Reported once, and again when it comes back.
         assert!(watch.look(&figures(6300, Some(900))).is_empty());
         assert!(watch.look(&figures(6300, Some(42))).is_empty());
         assert_eq!(watch.look(&figures(6300, Some(900))).len(), 1);

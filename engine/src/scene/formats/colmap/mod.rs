@@ -57,8 +57,8 @@ pub(in crate::scene) fn find(root: &Path) -> Option<(PathBuf, Option<String>)> {
 pub(in crate::scene) fn find_elsewhere(root: &Path) -> Option<(PathBuf, String)> {
     let places = ["", "colmap/sparse", "colmap", "distorted/sparse", "distorted"];
     let (folder, notice) = places.iter().find_map(|place| find_in(root, &root.join(place)))?;
-    let told = notice.unwrap_or_else(|| format!("poses are taken from {}", folder.display()));
-    Some((folder, told))
+    let reported = notice.unwrap_or_else(|| format!("poses are taken from {}", folder.display()));
+    Some((folder, reported))
 }
 
 /// The same among `sparse` and the folders in it.
@@ -80,12 +80,12 @@ fn find_in(root: &Path, sparse: &Path) -> Option<(PathBuf, Option<String>)> {
         Ok(name) => name.to_string_lossy().replace('\\', "/"),
         Err(_) => folder.display().to_string(),
     };
-    let told = folders.iter().zip(&counts).take(8).map(|(folder, count)| match count {
+    let reported = folders.iter().zip(&counts).take(8).map(|(folder, count)| match count {
         Some(count) => format!("{} with {count} images", name(folder)),
         None => format!("{}, whose images cannot be counted", name(folder)),
     });
-    let told = told.collect::<Vec<_>>().join("; ");
-    let notice = format!("{} models: {told}; {} is used", folders.len(), name(&folders[best]));
+    let reported = reported.collect::<Vec<_>>().join("; ");
+    let notice = format!("{} models: {reported}; {} is used", folders.len(), name(&folders[best]));
     Some((folders.swap_remove(best), Some(notice)))
 }
 

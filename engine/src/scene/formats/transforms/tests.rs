@@ -277,11 +277,11 @@ fn distortion_beside_a_model_without_one_is_named() {
     ] {
         let frames = read(&folder.write(FILE, file(shared, &[("a.png", ""), ("b.png", "")]))).unwrap();
         assert_eq!(frames.warnings.len(), warnings, "{shared}");
-        let told = frames
+        let reported = frames
             .warnings
             .iter()
-            .all(|told| told.starts_with("2 frames in transforms.json have a distortion"));
-        assert!(told, "{:?}", frames.warnings);
+            .all(|reported| reported.starts_with("2 frames in transforms.json have a distortion"));
+        assert!(reported, "{:?}", frames.warnings);
     }
 }
 
@@ -305,7 +305,7 @@ fn the_guide_has_all_keys() {
         .map(|key| (*key).to_owned())
         .collect();
     assert_eq!(harmless, known);
-    // What the reader takes is all that the guide lists, and nothing else of what it is asked.
+    // What the reader takes is all that the guide lists, and nothing else.
     let source = include_str!("../transforms.rs");
     let (_, taken) = source.split_once("fn take<").unwrap();
     let (taken, _) = taken.split_once("other => {").unwrap();

@@ -62,18 +62,18 @@ fn whatever_cannot_be_decoded_is_named_and_left_out() {
     let scene = load(folder.path(), &all_views()).unwrap();
     assert_eq!(scene.train.len(), 1);
     assert_eq!(scene.undecodable, ["b.jpg", "c.jpg", "d.jpg", "e.jpg"]);
-    let told = scene
+    let reported = scene
         .warnings
         .iter()
         .find(|warning| warning.contains("cannot be decoded"))
         .unwrap();
     assert!(
-        told.starts_with("4 of 5 images in ") && told.contains("b.jpg (the file is empty)"),
-        "{told}"
+        reported.starts_with("4 of 5 images in ") && reported.contains("b.jpg (the file is empty)"),
+        "{reported}"
     );
     assert!(
-        told.contains("and 1 more; PNG, JPEG, WebP, TIFF and EXR are read"),
-        "{told}"
+        reported.contains("and 1 more; PNG, JPEG, WebP, TIFF and EXR are read"),
+        "{reported}"
     );
     // none is left
     std::fs::remove_file(folder.path().join("images/a.jpg")).unwrap();

@@ -145,10 +145,10 @@ fn transparent_pixels_of_colmap_photos_are_masked_and_said() {
     let of = |options: SceneOptions| load(folder.path(), &options).unwrap();
     let scene = of(all_views());
     assert!(scene.masked && scene.train.iter().all(|view| view.alpha == Alpha::Mask));
-    let told =
+    let reported =
         "1 of 2 photos that were looked at have transparent pixels, 25 % of all: they are masked; `dataset.alpha`";
     assert!(
-        scene.notices.iter().any(|notice| notice.starts_with(told)),
+        scene.notices.iter().any(|notice| notice.starts_with(reported)),
         "{:?}",
         scene.notices
     );

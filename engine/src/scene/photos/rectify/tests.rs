@@ -135,7 +135,7 @@ fn the_picture_is_full_and_about_as_large_as_colmaps() {
     }
 }
 
-/// All of what a mild lens took is shown; of a fisheye's picture more than the rectangle inside has, and what it has nothing for is told.
+/// All of what a mild lens took is shown; of a fisheye's picture more than the rectangle inside has, and pixels without a source are reported.
 #[test]
 fn the_whole_picture_has_more_and_says_what_is_empty() {
     let mut fish = 0;

@@ -52,28 +52,28 @@ fn a_folder_that_may_not_be_read_is_no_reason_for_colmap() {
 
 #[test]
 fn photos_that_may_not_be_read_are_no_broken_photos() {
-    let told = |kinds: &[std::io::ErrorKind]| {
+    let reported = |kinds: &[std::io::ErrorKind]| {
         let mut unreadable = Unreadable::default();
         for (n, kind) in kinds.iter().enumerate() {
             let error = SceneError::io(Path::new("x"), "open", (*kind).into());
             unreadable.push(format!("{n}.jpg"), &error);
         }
-        format!("{}: {}", unreadable.what(), unreadable.told())
+        format!("{}: {}", unreadable.what(), unreadable.reported())
     };
     use std::io::ErrorKind::{InvalidData, PermissionDenied};
     assert_eq!(
-        told(&[PermissionDenied]),
+        reported(&[PermissionDenied]),
         "read: 0.jpg (permission denied); give this user the right to read them"
     );
     for kinds in [[PermissionDenied, InvalidData], [InvalidData, PermissionDenied]] {
-        assert!(told(&kinds).starts_with("decoded: ") && told(&kinds).contains("JPEG"));
+        assert!(reported(&kinds).starts_with("decoded: ") && reported(&kinds).contains("JPEG"));
     }
 }
 
 #[test]
 fn widths_above_those_of_photos_are_told() {
     let folder = scene();
-    let told = |resolution| {
+    let reported = |resolution| {
         let warnings = load(folder.path(), &at(resolution)).unwrap().warnings;
         warnings
             .into_iter()
@@ -81,13 +81,13 @@ fn widths_above_those_of_photos_are_told() {
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        told(Resolution::Width(64)),
+        reported(Resolution::Width(64)),
         [
             "3 of 3 photos are enlarged to the width asked for, such as a.png of 40 px; `-r 1` trains on photos as they are"
         ]
     );
     for well in [Resolution::Width(40), Resolution::Width(20), Resolution::Auto] {
-        assert!(told(well).is_empty());
+        assert!(reported(well).is_empty());
     }
 }
 
@@ -119,7 +119,7 @@ fn all_photos_and_masks_of_another_shape_are_named() {
 #[test]
 fn a_list_of_held_out_views_that_is_not_there_is_told() {
     let folder = scene();
-    let told = |file: &str| {
+    let reported = |file: &str| {
         let options = SceneOptions {
             hold_out: HoldOut::Listed(file.into()),
             ..SceneOptions::default()
@@ -128,11 +128,11 @@ fn a_list_of_held_out_views_that_is_not_there_is_told() {
         error.replace(&folder.path().display().to_string(), "D")
     };
     assert_eq!(
-        told("sparse/0/test.txt"),
+        reported("sparse/0/test.txt"),
         "0 holds out the views that D/sparse/0/test.txt names, and there is no such file"
     );
     assert_eq!(
-        told("absent.txt"),
+        reported("absent.txt"),
         "D/absent.txt, which is to name the held-out views, is not there"
     );
 }
