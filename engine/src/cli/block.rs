@@ -15,7 +15,7 @@ pub(super) struct BlockTask {
     block: BlockFolder,
     typed: Inputs,
     project: ProjectFolder,
-    /// Others may train it too, and find its run locked; nobody may cut it in two meanwhile.
+    /// Others may train it too, and find its run locked; no process may cut it in two meanwhile.
     _whole: FolderLock,
 }
 

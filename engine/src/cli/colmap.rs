@@ -2,7 +2,7 @@
 //!
 //! Owns the three steps (features, matches, a sparse model), their log and their progress. What COLMAP makes lies beside
 //! the run, in `RUN-colmap`, and is used again by the next run of that name. Photos are read where they are. Promises to run
-//! nothing unless asked, to say every step, and to end COLMAP when the run is asked to end.
+//! nothing unless a flag says so, to print every step, and to end COLMAP with the run.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read, Write as _};
@@ -75,7 +75,7 @@ pub enum ColmapError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// The run was asked to end.
+    /// The run is to end.
     #[error("interrupted in COLMAP's {step}; the same command goes on")]
     Interrupted {
         /// The step.
@@ -270,7 +270,7 @@ impl Colmap<'_> {
         let output = text(&sparse);
         let arguments = [&database[..], &images, &["--output_path", &output]].concat();
         match self.step("mapper", &arguments, photos) {
-            // That is no failure of the program: the photos have nothing to go by, which is told as such.
+            // That is no failure of the program: the photos have nothing to go by, which is reported as such.
             Err(ColmapError::Failed { said, .. }) if said.contains(NO_MODEL) => Ok(()),
             other => other,
         }
@@ -353,7 +353,7 @@ impl Colmap<'_> {
         })
     }
 
-    /// Waits for a step, shows how far it is, and ends it when the run is asked to end.
+    /// Waits for a step, shows how far it is, and ends it when the run is to end.
     fn wait(
         &self,
         step: &'static str,
@@ -429,7 +429,7 @@ impl Said {
     }
 
     fn hear(&mut self, line: &str) {
-        // A full disk is told by the step itself.
+        // The step itself reports a full disk.
         let _ = writeln!(self.log, "{line}");
         if line.contains("Registering image") {
             self.placed += 1;

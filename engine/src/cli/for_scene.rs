@@ -184,7 +184,7 @@ pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     check_mesh(profile)
 }
 
-/// Says that recipe `bound` is to be told of a mesh: without one its settings train Gaussians that nothing holds.
+/// Says that recipe `bound` needs a mesh: without one its settings train Gaussians that nothing holds.
 ///
 /// # Errors
 /// When there is none.
@@ -237,7 +237,7 @@ fn of_points(init: &Init) -> Option<String> {
     })
 }
 
-/// Iterations that were asked for on the command line and never come. A recipe's lists are cut at the end of a shorter run without
+/// Iterations that the command line names and that never come. A recipe's lists are cut at the end of a shorter run without
 /// a word: that is what shortening means.
 fn past_the_end(inputs: &Inputs) -> Vec<String> {
     let end = resolve(inputs).map_or(u32::MAX, |profile| profile.schedule.iterations);
@@ -299,7 +299,7 @@ mod tests {
         scratch.write("project/project.json", "{");
         scratch.write("project/blocks/b0000/sparse/0/cameras.bin", "");
         scratch.write("photos/1.jpg", "");
-        let told = |name: &str| {
+        let reported = |name: &str| {
             let inputs = Inputs {
                 overrides: vec![Override {
                     key: "dataset.path".to_owned(),
@@ -316,20 +316,20 @@ mod tests {
             text.replace(&scratch.path().display().to_string(), "D")
         };
         assert_eq!(
-            told("run"),
+            reported("run"),
             "D/run is a run, not a scene; `kiln train --resume -o D/run` goes on with it"
         );
         assert_eq!(
-            told("project"),
+            reported("project"),
             "D/project is a project of blocks, not a scene; name one of its blocks: `kiln train D/project/blocks/b0000`; \
              `kiln status D/project` lists them"
         );
         assert_eq!(
-            told("photos/1.jpg"),
+            reported("photos/1.jpg"),
             "D/photos/1.jpg is a file, and a scene is a folder; it is a picture: name the folder that holds photos or a model of them, for \
              example D/photos"
         );
-        assert!(told("photos").contains("holds no camera poses"));
+        assert!(reported("photos").contains("holds no camera poses"));
     }
 
     #[test]
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_folder_of_another_name_is_told() {
-        let told = |name: Option<&str>, output: Option<&str>| {
+        let reported = |name: Option<&str>, output: Option<&str>| {
             let run = config::Run {
                 name: name.map(str::to_owned),
                 output: output.map(str::to_owned),
@@ -377,17 +377,17 @@ mod tests {
             renamed(&run, "Foto Schau")
         };
         assert!(
-            told(None, None)
+            reported(None, None)
                 .unwrap()
                 .starts_with("the run's folder is `Foto_Schau`")
         );
-        assert!(told(Some("a b"), Some("runs")).unwrap().contains("`a_b`"));
-        assert_eq!([told(Some("ab"), None), told(None, Some("here"))], [None, None]);
+        assert!(reported(Some("a b"), Some("runs")).unwrap().contains("`a_b`"));
+        assert_eq!([reported(Some("ab"), None), reported(None, Some("here"))], [None, None]);
     }
 
     #[test]
     fn recipe_bound_is_told_of_a_mesh() {
-        let told = |line: &str| {
+        let reported = |line: &str| {
             let Request::Train(train) = parse(line.split_whitespace()).unwrap() else {
                 panic!("{line}");
             };
@@ -398,7 +398,7 @@ mod tests {
                 .unwrap_or_default()
         };
         assert_eq!(
-            told("kiln train s --recipe bound"),
+            reported("kiln train s --recipe bound"),
             "recipe `bound` needs a mesh to bind Gaussians to; `--init-mesh FILE` names it (PLY, OBJ, GLB); `kiln mesh RUN` makes \
              one of a trained model"
         );
@@ -407,30 +407,30 @@ mod tests {
             "kiln train s",
             "kiln train s --recipe sugar",
         ] {
-            assert_eq!(told(well), "", "{well}");
+            assert_eq!(reported(well), "", "{well}");
         }
     }
 
     #[test]
     fn iterations_past_the_end_are_told_when_they_were_typed() {
-        let told = |line: &str| {
+        let reported = |line: &str| {
             let Request::Train(train) = parse(line.split_whitespace()).unwrap() else {
                 panic!("{line}");
             };
             past_the_end(&train.settings.inputs)
         };
         assert_eq!(
-            told("kiln train s --iterations 500"),
+            reported("kiln train s --iterations 500"),
             [""; 0],
             "a recipe's lists are cut"
         );
         assert_eq!(
-            told("kiln train s --iterations 300 --steps-scaler 0.1 --test_iterations 100 200 300 304 306"),
+            reported("kiln train s --iterations 300 --steps-scaler 0.1 --test_iterations 100 200 300 304 306"),
             ["`schedule.test` names 306, and the run ends at 30: left out"],
             "they are scaled too"
         );
         assert_eq!(
-            told("kiln train s --iterations 500 --test_iterations 100 7000 8000 --set schedule.save=[500]"),
+            reported("kiln train s --iterations 500 --test_iterations 100 7000 8000 --set schedule.save=[500]"),
             ["`schedule.test` names 7000, 8000, and the run ends at 500: left out"]
         );
     }

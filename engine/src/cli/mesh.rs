@@ -73,7 +73,7 @@ pub(super) fn list(target: &Path, files: &[PathBuf]) {
     }
 }
 
-/// The same in a process that listens to signals already, with the files; `stage` is told of each part that is done.
+/// The same in a process that listens to signals already, with the files; `stage` gets each part that is done.
 pub(super) fn make(
     request: Mesh,
     out: &mut dyn Write,
@@ -127,7 +127,7 @@ pub(super) fn make(
     }
 }
 
-/// Who is told of a mesh in the making.
+/// What listens to a mesh in the making.
 pub(super) struct Telling<'a> {
     /// Told of each part that is done.
     pub(super) stage: &'a mut dyn FnMut(&StageRow),

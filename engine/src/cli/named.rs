@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::scene::scratch::Scratch;
 
-    fn told(scratch: &Scratch, command: &str, name: &str) -> String {
+    fn reported(scratch: &Scratch, command: &str, name: &str) -> String {
         let error = other_than_a_model(command, &scratch.path().join(name));
         error.map_or_else(String::new, |error| {
             let text = format!("{error}; {}", error.hint().unwrap());
@@ -208,20 +208,20 @@ mod tests {
         }
         scratch.write("runs/a/checkpoints/checkpoint_00000007.kiln", "");
         assert_eq!(
-            told(&scratch, "eval", "runs"),
+            reported(&scratch, "eval", "runs"),
             "D/runs is a folder of runs: a, b; name one of them, for example D/runs/a"
         );
         for part in ["point_cloud", "point_cloud/iteration_7", "checkpoints"] {
-            let said = told(&scratch, "eval", &format!("runs/a/{part}"));
+            let said = reported(&scratch, "eval", &format!("runs/a/{part}"));
             assert_eq!(
                 said,
                 format!("D/runs/a/{part} is a part of the run D/runs/a; name D/runs/a")
             );
         }
-        let checkpoint = told(&scratch, "inspect", "runs/a/checkpoints/checkpoint_00000007.kiln");
+        let checkpoint = reported(&scratch, "inspect", "runs/a/checkpoints/checkpoint_00000007.kiln");
         assert!(checkpoint.ends_with("goes on; name its run, D/runs/a"), "{checkpoint}");
         for well in ["runs/a", "runs/a/point_cloud/iteration_7/point_cloud.ply", "nothing"] {
-            assert_eq!(told(&scratch, "eval", well), "");
+            assert_eq!(reported(&scratch, "eval", well), "");
         }
     }
 
@@ -231,14 +231,18 @@ mod tests {
         scratch.write("city/project.json", "{}");
         scratch.write("city/blocks/b0000/block.json", "{}");
         scratch.write("x.streamed-sog/lod-meta.json", "{}");
-        assert!(told(&scratch, "inspect", "city").contains("`kiln status D/city` shows"));
+        assert!(reported(&scratch, "inspect", "city").contains("`kiln status D/city` shows"));
         assert_eq!(
-            told(&scratch, "eval", "city/blocks/b0000"),
+            reported(&scratch, "eval", "city/blocks/b0000"),
             "D/city/blocks/b0000 is a block of a project; `kiln train D/city/blocks/b0000` trains it"
         );
-        assert_eq!(told(&scratch, "inspect", "city/blocks/b0000"), "", "a block is a scene");
         assert_eq!(
-            told(&scratch, "export", "x.streamed-sog"),
+            reported(&scratch, "inspect", "city/blocks/b0000"),
+            "",
+            "a block is a scene"
+        );
+        assert_eq!(
+            reported(&scratch, "export", "x.streamed-sog"),
             "D/x.streamed-sog is a folder of SOG images; name D/x.streamed-sog/lod-meta.json"
         );
     }
@@ -268,12 +272,12 @@ mod tests {
         );
         for mesh in ["mesh.ply", "mesh.obj", "mesh.glb"] {
             assert!(
-                told(&scratch, "eval", mesh)
+                reported(&scratch, "eval", mesh)
                     .starts_with(&format!("D/{mesh} is a mesh; `kiln eval SCENE --mesh D/{mesh}`"))
             );
         }
         for model in ["model.ply", "both.ply", "splats.glb"] {
-            assert_eq!(told(&scratch, "eval", model), "");
+            assert_eq!(reported(&scratch, "eval", model), "");
         }
     }
 }

@@ -178,7 +178,7 @@ mod tests {
         })
     }
 
-    fn told(line: &str) -> String {
+    fn reported(line: &str) -> String {
         resumed(line).err().unwrap_or_default()
     }
 
@@ -197,10 +197,10 @@ mod tests {
 
     #[test]
     fn what_goes_on_is_named() {
-        assert!(told("kiln train --resume").starts_with("no run is given that is to go on"));
-        assert!(told("kiln train --resume -o no/such").starts_with("no/such holds no run"));
-        assert_eq!(told("kiln train scene --resume"), "");
-        assert!(told("kiln train --resume=x.kiln").starts_with("x.kiln lies in no run"));
+        assert!(reported("kiln train --resume").starts_with("no run is given that is to go on"));
+        assert!(reported("kiln train --resume -o no/such").starts_with("no/such holds no run"));
+        assert_eq!(reported("kiln train scene --resume"), "");
+        assert!(reported("kiln train --resume=x.kiln").starts_with("x.kiln lies in no run"));
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
             ],
             [Some(14.5), Some(7.0), Some(2.0)]
         );
-        let refused = told(&format!("kiln train --resume -o {root}/run --recipe mip")).replace(&root, "D");
+        let refused = reported(&format!("kiln train --resume -o {root}/run --recipe mip")).replace(&root, "D");
         assert_eq!(
             refused,
             "`--recipe mip` changes nothing of the run D/run, which goes on with the settings that it began with; leave it \
@@ -279,7 +279,7 @@ mod tests {
         let (scratch, root) = run();
         std::fs::rename(scratch.path().join("scene"), scratch.path().join("moved")).unwrap();
         assert_eq!(
-            told(&format!("kiln train --resume -o {root}/run")).replace(&root, "D"),
+            reported(&format!("kiln train --resume -o {root}/run")).replace(&root, "D"),
             "the scene D/scene that D/run was trained on is not there; `kiln train SCENE --resume -o D/run --config \
              D/run/config.resolved.yaml` goes on with it in the folder SCENE"
         );

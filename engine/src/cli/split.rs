@@ -189,7 +189,7 @@ impl Job<'_> {
         Ok(Outline::of(&survey, &cut, plans?))
     }
 
-    /// Most Gaussians of a block, core and margin, where the whole scene's were asked for.
+    /// Most Gaussians of a block, core and margin, where the command line names the whole scene's.
     fn most(&self, wide_demand: f64) -> Option<u64> {
         let inputs = &self.request.settings.inputs;
         let asked = self.request.options.gaussians;
@@ -275,7 +275,7 @@ fn sets(inputs: &Inputs, key: &str) -> bool {
     inputs.overrides.iter().any(|set: &Override| set.key == key)
 }
 
-/// How much longer or shorter the run of so many views is, where nobody says how long it is to be.
+/// How much longer or shorter the run of so many views is, where no setting says how long it is.
 pub(super) fn steps_scaler(inputs: &Inputs, views: usize) -> Option<f64> {
     if inputs.steps_scaler.is_some() || sets(inputs, "schedule.iterations") {
         return None;

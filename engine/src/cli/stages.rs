@@ -51,7 +51,7 @@ pub(super) struct Chain {
     pub(super) made_by: MadeBy,
     /// Events as JSON lines on standard output.
     pub(super) json: bool,
-    /// Nothing is told on standard error.
+    /// Nothing is printed on standard error.
     pub(super) quiet: bool,
 }
 
@@ -83,7 +83,7 @@ impl Chain {
         }
     }
 
-    /// True when there is nothing left to train before the stages: a run that goes on has trained, or none is asked for.
+    /// True when there is nothing left to train before the stages: a run that goes on has trained, or `sugar.stages` has none.
     pub(super) fn is_trained(&self, goes_on: bool) -> bool {
         if !self.profile.has_stage(SugarStage::Coarse) {
             return true;
@@ -305,7 +305,7 @@ impl Chain {
         })
     }
 
-    /// Does a stage unless it is over: made of the same, with its files still there. `work` is told whether it goes on with one that
+    /// Does a stage unless it is over: made of the same, with its files still there. `work` gets whether it goes on with one that
     /// was made of the same and is not over. False when a signal came first.
     fn stage(
         &self,

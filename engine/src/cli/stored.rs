@@ -126,7 +126,7 @@ pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, UsageErro
     }
 }
 
-/// How a command is told of the scene for a model of no run.
+/// How a command takes the scene for a model of no run.
 fn of_no_run(command: &str, model: &Path) -> String {
     let model = word(model);
     match command {
@@ -138,7 +138,7 @@ fn of_no_run(command: &str, model: &Path) -> String {
     }
 }
 
-/// How a command is told where the scene of a run is by now.
+/// How a command takes the place where the scene of a run is by now.
 fn elsewhere(command: &str, run: &Path) -> String {
     let run = word(run);
     match command {
@@ -180,7 +180,7 @@ pub(super) fn is_project(target: &Path, iteration: Option<u32>) -> bool {
     iteration.is_none() && ProjectFolder::is_one(target)
 }
 
-/// The merged model of a project. One that is older than the model of a block is told of: it is looked at all the same.
+/// The merged model of a project. A warning names one that is older than the model of a block.
 pub(super) fn merged(root: &Path) -> Result<(ProjectFolder, PathBuf), Box<dyn Failure>> {
     let project = ProjectFolder::open(root).map_err(boxed)?;
     let ply = project.merged().map_err(boxed)?;
@@ -207,7 +207,7 @@ fn stale(model: &Path, blocks: &[String], project: &Path) -> Option<String> {
 /// Finds the model of a run or a file.
 ///
 /// # Errors
-/// When there is none; what was named in its place is told where that is plain to see.
+/// When there is none; the error names what the path holds instead, where that is plain to see.
 pub(super) fn located(command: &str, target: &Path, iteration: Option<u32>) -> Result<Location, Box<dyn Failure>> {
     let other = || other_than_a_model(command, target).map(boxed);
     if let Some(error) = other().filter(|_| target.is_file()) {
@@ -359,18 +359,18 @@ mod tests {
 
     #[test]
     fn a_merged_model_older_than_its_blocks_is_told_of() {
-        let told = |blocks: &[&str]| {
+        let reported = |blocks: &[&str]| {
             let blocks: Vec<String> = blocks.iter().map(|&name| name.to_owned()).collect();
             stale(Path::new("city/merged/point_cloud.ply"), &blocks, Path::new("city"))
         };
-        assert_eq!(told(&[]), None);
+        assert_eq!(reported(&[]), None);
         assert_eq!(
-            told(&["b0000"]).as_deref(),
+            reported(&["b0000"]).as_deref(),
             Some(
                 "city/merged/point_cloud.ply was merged before b0000 was trained again; `kiln merge city` merges anew"
             )
         );
-        assert!(told(&["b0000", "b0002"]).is_some_and(|text| text.contains("b0000 and 1 more were trained again")));
+        assert!(reported(&["b0000", "b0002"]).is_some_and(|text| text.contains("b0000 and 1 more were trained again")));
     }
 
     #[test]

@@ -306,7 +306,7 @@ fn refined_psnr(root: &Path) -> Option<f64> {
     Some(test.mean.metrics.psnr_image)
 }
 
-/// What `metrics.jsonl` is told of the mesh.
+/// What `metrics.jsonl` has of the mesh.
 pub(super) struct MeshEvents {
     /// None where the run has no such file.
     file: Option<MetricsJsonl>,
