@@ -13,7 +13,7 @@ let waiting = [];
 const AT_ONCE = 4;
 const MORE = 2;
 const LATER = 30000;
-// How many times as long as an order took nothing new is told of that asks for the next one: reading takes the worker's time too.
+// How long news of streaming waits after an order, in times that the order took: reading takes the worker's time too.
 const REST = 4;
 // Milliseconds before each further attempt to get the rest of a file whose connection broke, until one brings a byte.
 const PAUSES = [500, 2000, 5000];

@@ -126,7 +126,7 @@ pub(crate) fn comparison(runs: &[Source<'_>], leaves: &[&Leaves]) -> String {
     table(&head(runs), &body.collect::<String>())
 }
 
-/// Events that somebody should look at, the newest first.
+/// Warnings, the newest first.
 pub(crate) fn warnings(runs: &[Source<'_>]) -> String {
     let mut rows = Vec::new();
     for run in runs {

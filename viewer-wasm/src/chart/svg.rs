@@ -228,7 +228,7 @@ fn grid(svg: &mut String, chart: &Chart, x: &Scale, y: &Scale, [width, height]: 
     for value in y_ticks(chart.unit, y) {
         let at = y.px(value);
         let text = tick_text(chart.unit, value);
-        // Lines closer than the digits tell apart have one number between them.
+        // Lines closer than the digits distinguish have one number between them.
         let number = if text == last { "" } else { text.as_str() };
         let _ = write!(
             svg,

@@ -103,7 +103,7 @@ impl Reader {
             b"NGSP" => Kind::Whole(Whole::Spz),
             b"glTF" => Kind::Whole(Whole::Glb),
             [b'P', b'K', 3, 4] => Kind::Whole(Whole::Sog),
-            // A header of PLY is told by its reader, which says what is wrong with it.
+            // The reader of a PLY header says what is wrong with it.
             [b'p', b'l', b'y', ..] | [0xef, 0xbb, 0xbf, b'p'] => Kind::SomePly,
             _ if is(".splat") => Kind::Whole(Whole::Splat),
             _ if is(".json") => {

@@ -2,7 +2,7 @@
 //!
 //! Owns what `lod-meta.json` says ([`index`]), which level of which leaf a camera is worth ([`choose`]), where splats lie in the
 //! textures ([`slots`]) and the way from a wanted level to one that is drawn ([`pager`]). Knows nothing of the browser: who
-//! fetches files and who draws is told by those that ask.
+//! fetches files and who draws receives its orders.
 
 mod choose;
 mod chunks;

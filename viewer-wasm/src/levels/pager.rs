@@ -120,7 +120,7 @@ impl Pager {
         })
     }
 
-    /// What the textures hold at most and how it is drawn, once a chunk has told its degree.
+    /// What the textures hold at most and how it is drawn, once a chunk has given its degree.
     pub(crate) fn model(&self) -> Option<Model> {
         self.model
     }

@@ -1,4 +1,4 @@
-//! `cameras.json`: the scene's cameras, and what can be told from all of them together.
+//! `cameras.json`: the scene's cameras, and what follows from all of them together.
 
 use crate::camera::{Lens, Pose};
 use crate::json::{self, Value};

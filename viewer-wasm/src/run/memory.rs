@@ -3,7 +3,7 @@
 use super::metrics::{Points, add};
 use crate::json::Value;
 
-/// What `memory.jsonl` has told so far; bytes.
+/// The rows of `memory.jsonl` so far; bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Memory {
     pub(crate) allocated: Points,

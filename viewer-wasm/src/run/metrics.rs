@@ -15,7 +15,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Whether somebody should look at it. A run at its cap does what it was told.
+    /// Whether it is a warning. A run at its cap is as configured.
     pub(crate) fn is_warning(&self) -> bool {
         matches!(
             self.kind.as_str(),
@@ -33,7 +33,7 @@ pub(crate) struct Live {
     pub(crate) gaussians: f64,
 }
 
-/// What `metrics.jsonl` has told so far.
+/// The rows of `metrics.jsonl` so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Metrics {
     /// Columns of `train` rows by key.

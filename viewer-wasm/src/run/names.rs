@@ -1,4 +1,4 @@
-//! Names of runs for people: as much of the path's end as tells them apart.
+//! Names of runs for people: as much of the path's end as makes them distinct.
 
 /// A name for each path: its last folder, with those above it as long as two are called the same.
 pub(crate) fn short(paths: &[String]) -> Vec<String> {

@@ -39,7 +39,7 @@ pub(super) fn listen() {
             let value = match &input {
                 Some(input) if input.type_() == "checkbox" => input.checked().to_string(),
                 Some(input) if input.type_() == "file" => {
-                    // Both events tell of it; it is opened once.
+                    // Both events name it; it is opened once.
                     if !live {
                         with(|app| app.open_local(input.files()));
                     }

@@ -93,7 +93,7 @@ impl App {
             return;
         }
         let is_read = number == self.view.reading && self.view.is_loading();
-        // News of a streamed model tell how far it is.
+        // News of a streamed model have its progress.
         if is_read && share.is_some() {
             self.view.progress = share;
             self.show_progress();

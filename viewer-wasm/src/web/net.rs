@@ -74,7 +74,7 @@ pub(super) async fn text(url: &str, fresh: bool) -> Result<String, NetError> {
     Ok(text_and_writer(url, fresh).await?.0)
 }
 
-/// A whole file as text, and whether a process writes to its run: `None` where the server cannot tell.
+/// A whole file as text, and whether a process writes to its run: `None` where the server does not know.
 pub(super) async fn text_and_writer(url: &str, fresh: bool) -> Result<(String, Option<bool>), NetError> {
     let response = checked(get(url, fresh, None).await?)?;
     let writer = response.headers().get("x-kiln-writer").ok().flatten();

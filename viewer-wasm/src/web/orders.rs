@@ -7,7 +7,7 @@ use super::app::{App, with};
 use super::renderer::{Look, Shot};
 use crate::style::Style;
 
-/// A picture somebody waits for.
+/// A picture that is waited for.
 pub(super) struct Order {
     sort: u32,
     shot: Shot,

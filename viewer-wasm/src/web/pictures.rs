@@ -19,7 +19,7 @@ const SIDES: [&str; 2] = ["picture-left", "picture-right"];
 /// Binary logarithm of the gain at first, so that a quarter of the range is as bright as can be.
 const GAIN_LOG2: i32 = 2;
 
-/// Addresses of photograph, render and density; the last is empty while nobody looks at it.
+/// Addresses of photograph, render and density; the last is empty while it is not shown.
 type Files = [String; 3];
 
 /// What the stage shows.

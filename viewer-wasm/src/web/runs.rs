@@ -38,7 +38,7 @@ pub(super) struct Run {
     pub(super) evaluations: Vec<(u64, Evaluation)>,
     /// Cameras whose photographs are on the graphics device, by slot.
     pub(super) thumbnails: Vec<String>,
-    /// Whether a process writes to it; `None` where the server cannot tell.
+    /// Whether a process writes to it; `None` where the server does not know.
     pub(super) writer: Option<bool>,
     /// When something new came last, milliseconds of the page.
     pub(super) heard_ms: f64,

@@ -2,7 +2,7 @@
 //!
 //! Written from the bitstream's specification (RFC 9649). A browser would decode them too, but hands pixels out through a
 //! canvas, which multiplies colours by alpha, or a round trip through the graphics device; here they are bytes that tests
-//! compare. Refuses lossy images and more pixels than it was told to expect;
+//! compare. Refuses lossy images and more pixels than the caller expects;
 //! what it reads takes memory as it comes, not as a header says.
 
 mod prefix;
@@ -84,7 +84,7 @@ pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Refusal> {
             2 => Transform::Green,
             _ => {
                 let count = bits.take(8) + 1;
-                // Each colour is told by its difference from the one before.
+                // Each colour is coded by its difference from the one before.
                 let mut colours = image(&mut bits, count, 1, false)?;
                 for at in 1..count {
                     colours[at] = add(colours[at], colours[at - 1]);
@@ -231,7 +231,7 @@ fn group_of(pixel: u32) -> usize {
     (pixel >> 8 & 0xffff) as usize
 }
 
-/// Which groups of codes are used, up to the last; the others are told too, and passed over.
+/// Which groups of codes are used, up to the last; the others are read too, and passed over.
 fn groups_of(chosen: &[u32]) -> Result<Vec<bool>, Refusal> {
     let last = chosen.iter().map(|pixel| group_of(*pixel)).max().unwrap_or(0);
     let mut used = vec![false; last + 1];
@@ -244,7 +244,7 @@ fn groups_of(chosen: &[u32]) -> Result<Vec<bool>, Refusal> {
     }
 }
 
-/// A length or a distance: the symbol tells its highest bits, and how many follow.
+/// A length or a distance: the symbol has its highest bits, and how many follow.
 fn number(bits: &mut Bits<'_>, symbol: usize) -> usize {
     if symbol < 4 {
         return symbol + 1;

@@ -1,4 +1,4 @@
-//! Bits of a lossless image, and the prefix codes that are told in them.
+//! Bits of a lossless image, and the prefix codes that are written in them.
 
 use crate::ply::Refusal;
 

@@ -140,7 +140,7 @@ fn damaged_and_foreign_images_are_refused_and_none_panics() {
         for at in (12..file.len()).step_by(3) {
             let mut changed = file.clone();
             changed[at] ^= 0x35;
-            // What is not told from an image has as many pixels as it says.
+            // What is not read from an image has as many pixels as it says.
             if let Ok(image) = read(&changed, 1 << 16) {
                 let rows = image.pixels.len() / image.width;
                 assert!(rows > 0 && image.pixels.len() == rows * image.width && image.pixels.len() <= 1 << 16);
