@@ -96,6 +96,7 @@ pub fn record_clear(program: &mut Program, records: &Records) {
 }
 
 /// Appends what adds the gradients of the tiles in the band to the records.
+#[expect(clippy::too_many_arguments, reason = "everything that a step left for it")]
 pub fn record_sums(
     program: &mut Program,
     shared: &Shared,

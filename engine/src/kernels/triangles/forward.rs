@@ -210,6 +210,7 @@ pub fn record_histogram(program: &mut Program, shared: &Shared, records: &Record
 }
 
 /// Appends the picture of the band.
+#[expect(clippy::too_many_arguments, reason = "everything that a step left for it")]
 pub fn record_rasterize(
     program: &mut Program,
     shared: &Shared,
