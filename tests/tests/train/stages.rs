@@ -51,13 +51,21 @@ fn command(run: &Path, settings: &[&[(&str, &str)]]) -> Command {
     let mut command = runs::kiln();
     command.arg("train").arg(runs::scene()).arg("-o").arg(run);
     command.args(["--profile", "cpu", "--recipe", "sugar", "--quiet"]);
-    for (key, value) in settings.iter().copied().flatten() {
+    settings
+        .iter()
+        .copied()
+        .for_each(|settings| add(&mut command, settings));
+    command
+}
+
+/// Adds settings, faults as such.
+fn add(command: &mut Command, settings: &[(&str, &str)]) {
+    for (key, value) in settings {
         match fault(key) {
             Some(name) => command.args(["--fault", &format!("{name}={value}")]),
             None => command.args(["--set", &format!("{key}={value}")]),
         };
     }
-    command
 }
 
 fn resume(run: &Path, settings: &[(&str, &str)]) -> Command {
@@ -326,9 +334,7 @@ fn stages_are_planned_before_the_first_step() {
     plan.arg("plan")
         .arg(runs::scene())
         .args(["--profile", "cpu", "--recipe", "sugar"]);
-    for (key, value) in TINY {
-        plan.args(["--set", &format!("{key}={value}")]);
-    }
+    add(&mut plan, &TINY);
     let output = plan.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     for line in [
