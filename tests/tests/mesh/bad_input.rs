@@ -67,7 +67,7 @@ fn models_that_show_nothing_are_refused() {
         "ball.ply",
         &["--set", "mesh.quality=best"],
         3,
-        &["mesh.quality", "draft, default, fine"],
+        &["mesh.quality", "draft, fine, default"],
     );
     refused("ball.ply", &["--set", "mesh.formats=[]"], 3, &["mesh.formats"]);
     let poisson = ["--method", "poisson", "--set"];
