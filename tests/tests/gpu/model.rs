@@ -196,7 +196,7 @@ fn metrics_of_a_masked_photo() {
     let mut c = capacities(&scene);
     c.masked = true;
     let variants = variants(Reduction::Segmented);
-    let (sums, image) = ("ssim_maps.masked_metrics", "rasterize.column");
+    let (sums, image) = ("ssim_maps.metrics", "rasterize.column");
     let keep = |view, after| Keep { view, after };
     let mut gpu = Gpu::new(
         &c,
