@@ -402,8 +402,10 @@ fn plans_are_exact_and_refuse_with_what_fits() {
     );
 
     // What is said to fit does, and half as much again does not.
-    let mut small = default.clone();
-    small.bound.as_mut().unwrap().per_triangle = 3;
+    let small = resolved(
+        &[("memory.max_gaussians", "6000000"), ("bound.per_triangle", "3")],
+        "default",
+    );
     let refused = outlook(&small, 2_000_000, 1).err().unwrap();
     let PlanError::Bound(BoundError::DoesNotFit { fitting, .. }) = refused else {
         panic!("{refused}");
