@@ -226,7 +226,7 @@ mod tests {
             "{text}"
         );
         assert!(comparison(&runs, &[&other, &other]).contains("No difference"));
-        assert!(comparison(&runs[..1], &[&config]).contains("losses.1.kind"));
+        assert!(comparison(&runs[..1], &[&config]).contains("losses.1"));
     }
 
     #[test]

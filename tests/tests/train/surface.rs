@@ -96,35 +96,6 @@ fn nothing_changes_before_its_iteration() {
     assert!(normals(&without).iter().all(|(_, mean)| mean.is_none()));
 }
 
-/// A photo of one tile that sees more splats than a CPU driver's loops have turns: steps with and without surfaces, and the
-/// evaluation.
-#[test]
-fn one_tile_of_twenty_thousand_splats() {
-    let scratch = Scratch::new("surface-crowded");
-    solids(&scratch.join("scene"));
-    let own = [
-        ("dataset.resolution", "16"),
-        ("dataset.masks", "\"off\""),
-        ("init", "{ kind: random_frustum, count: 20000, opacity: 0.02 }"),
-        ("memory.max_gaussians", "20000"),
-        ("strategy.densify", "{ from: 100, until: 110, every: 10 }"),
-        ("schedule.iterations", "6"),
-        ("schedule.test", "[6]"),
-        (
-            "losses",
-            "[{ kind: l1 }, { kind: dssim }, { kind: normals, weight: 0.1, from: 4 }]",
-        ),
-    ];
-    let profile = profile(&scratch.join("run"), &[QUICK, &own]);
-    train_scene(profile, scratch.join("scene"), None, &Interrupt::unattached()).unwrap();
-    let rows = runs::rows(&scratch.join("run/metrics.jsonl"));
-    let seen = rows
-        .iter()
-        .filter(|row| row["type"] == "train")
-        .map(|row| row["visible"].as_u64());
-    assert!(seen.max().flatten() > Some(10_000), "{rows:?}");
-}
-
 /// A run that goes on from a checkpoint before or behind that iteration ends with the bytes of one that never paused.
 #[test]
 fn a_pause_changes_nothing() {
