@@ -11,8 +11,10 @@ use ash::vk;
 
 use super::{Device, Instance, Validation, VkError};
 
-/// What the driver behind offers for the calls that are looked at.
+/// What the driver behind offers for the calls that are looked at. These are the driver's own functions: they are there for as
+/// long as an instance holds the driver loaded, hence one that is kept.
 struct Real {
+    _instance: Arc<Instance>,
     fill: vk::PFN_vkCmdFillBuffer,
     pipelines: vk::PFN_vkCreateComputePipelines,
     counter: vk::PFN_vkGetSemaphoreCounterValue,
@@ -58,10 +60,10 @@ pub(crate) fn device() -> Result<Arc<Device>, VkError> {
         find(c"vkCreateComputePipelines"),
         find(c"vkGetSemaphoreCounterValue"),
     ) {
-        // SAFETY: the driver gives functions of the types that Vulkan has for these names. All devices of a process are behind one
-        // loader, whose functions find the driver by their first argument.
+        // SAFETY: the driver gives functions of the types that Vulkan has for these names, and stays loaded.
         REAL.get_or_init(|| unsafe {
             Real {
+                _instance: instance.clone(),
                 fill: std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCmdFillBuffer>(fill),
                 pipelines: std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateComputePipelines>(
                     pipelines,
