@@ -1,7 +1,8 @@
 //! Measurements and long checks of Kiln that users of the engine do not need.
 //!
 //! [`mod@bench`], [`compare`] and [`antialias`] run the `kiln` program and read the folders it leaves; [`synth`] makes scenes
-//! of any size; [`crash`] and [`mesa`] run tests of the repository longer, or on another driver. Layers: the subcommands
+//! of any size; [`crash`] and [`mesa`] run tests of the repository longer, or on another driver; [`net`] compares
+//! digests. Layers: the subcommands
 //! use `comparison`, `program` and `files`, and those import nothing of them; [`mod@replay`] plays a `trace` on `allocators`. A library as well as a program, so that
 //! tests of the engine train on scenes of [`synth`].
 
@@ -13,6 +14,7 @@ mod comparison;
 pub mod crash;
 mod files;
 pub mod mesa;
+pub mod net;
 mod program;
 pub mod replay;
 pub mod synth;

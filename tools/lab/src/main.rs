@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use kiln_lab::{antialias, bench, compare, crash, mesa, replay, synth};
+use kiln_lab::{antialias, bench, compare, crash, mesa, net, replay, synth};
 use xtask::failure::Result;
 use xtask::root;
 
@@ -36,6 +36,8 @@ enum Command {
     Crash(crash::Arguments),
     /// Replay what recorded runs did with memory on every allocator, over one simulated heap
     Replay(replay::Arguments),
+    /// Write or compare digests of all that a change of structure must leave as it is
+    Net(net::Arguments),
     /// Run device tests on a newer CPU driver than the system's, without installing it
     Mesa(mesa::Arguments),
 }
@@ -49,6 +51,7 @@ impl Command {
             Self::Synth(arguments) => synth::run(arguments),
             Self::Crash(arguments) => crash::run(&root(), arguments),
             Self::Replay(arguments) => replay::run(arguments),
+            Self::Net(arguments) => net::run(&root(), arguments),
             Self::Mesa(arguments) => mesa::run(&root(), arguments),
         }
     }
