@@ -23,6 +23,7 @@ pub mod config;
 pub mod eval;
 pub mod export;
 pub mod gaussians;
+pub mod jobs;
 pub mod kernels;
 pub mod math;
 pub mod memory;

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use kiln_files::open_appending;
 
-use super::flags::quoted;
 use super::{Exit, Failure, Settings};
 use crate::config::{Override, Profile};
 use crate::export::write_atomic;
@@ -180,11 +179,8 @@ pub(super) fn with_poses(
     let mut settings = settings;
     let overrides = &mut settings.inputs.overrides;
     overrides.retain(|old| set.iter().all(|(key, _)| old.key != *key));
-    overrides.extend(set.into_iter().map(|(key, value)| Override {
-        key: key.to_owned(),
-        value: quoted(&value.display().to_string()),
-        flag: "--colmap".to_owned(),
-    }));
+    let text = |(key, value): (&str, PathBuf)| Override::text(key, &value.display().to_string(), "--colmap");
+    overrides.extend(set.into_iter().map(text));
     Ok(settings)
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::flags::RefusedFlag;
 use crate::config::{PROFILES, RECIPES, Shipped};
+use crate::jobs::shell::word;
 use crate::plan::FaultError;
 
 /// Arguments that make no request.
@@ -263,8 +264,8 @@ impl UsageError {
             }
             Self::MergedIsPly { output, project } => Some(format!(
                 "`kiln merge {project}`, then `kiln export {project} -o {}`",
-                super::shell::word(output),
-                project = super::shell::word(project)
+                word(output),
+                project = word(project)
             )),
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
             Self::NotAModel { instead, .. } | Self::SceneMoved { instead, .. } => Some(instead.clone()),
@@ -304,10 +305,10 @@ impl UsageError {
                 "leave it out; `kiln train SCENE --recipe {recipe} -o FOLDER` trains another run"
             )),
             Self::RunAsScene { path } => {
-                Some(format!("`kiln train --resume -o {}` goes on with it", super::shell::word(path)))
+                Some(format!("`kiln train --resume -o {}` goes on with it", word(path)))
             }
             Self::IsSplit { path, block } => {
-                let (path, block) = (super::shell::word(path), super::shell::word(block));
+                let (path, block) = (word(path), word(block));
                 Some(format!(
                     "`kiln split {block}` cuts a block of it in two, `kiln status {path}` says how far it is, `kiln merge {path}` puts \
                      trained blocks together"
@@ -315,8 +316,8 @@ impl UsageError {
             }
             Self::ProjectAsScene { path, block } => Some(format!(
                 "name one of its blocks: `kiln train {}`; `kiln status {}` lists them",
-                super::shell::word(block),
-                super::shell::word(path)
+                word(block),
+                word(path)
             )),
         }
     }

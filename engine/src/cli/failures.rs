@@ -2,11 +2,11 @@
 
 use kiln_blocks::merge::MergeError;
 
-use super::kinds::foreign;
-use super::shell::word;
 use super::{Exit, Failure};
 use crate::eval::lpips::LpipsError;
 use crate::export::PlyError;
+use crate::jobs::kinds::foreign;
+use crate::jobs::shell::word;
 use crate::kernels::counters::Stall;
 use crate::memory::{BudgetLimit, MemoryError};
 use crate::mesh::{DrawnError, MeshError};

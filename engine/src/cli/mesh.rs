@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use super::exit::unprinted;
 use super::request::{Mesh, Model};
-use super::shell::word;
 use super::stored::{boxed, check_keys, is_project, load, located, open, scene};
 use super::{Exit, Failure, Settings, UsageError};
 use crate::config::{Inputs, MeshMethod};
+use crate::jobs::shell::word;
 use crate::memory::MIB;
 use crate::mesh::{
     Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, Up, export_triangles, is_triangles,

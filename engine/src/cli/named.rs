@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use kiln_files::read_start;
 
 use super::UsageError;
-use super::kinds::foreign;
-use super::shell::word;
+use crate::jobs::kinds::foreign;
+use crate::jobs::shell::word;
 use crate::mesh::is_triangles;
 use crate::project::{BlockFolder, ProjectFolder};
 use crate::record::run_folder::record_path;

@@ -247,13 +247,13 @@ fn model(args: ModelArgs) -> Result<Model, UsageError> {
 fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
     let method = args
         .method
-        .map(|method| from_flag("mesh.method", "--method", method.name().to_owned()));
+        .map(|method| Override::new("mesh.method", method.name().to_owned(), "--method"));
     let formats: Vec<&str> = args.format.iter().map(|format| format.name()).collect();
     let formats =
-        (!formats.is_empty()).then(|| from_flag("mesh.formats", "--format", format!("[{}]", formats.join(", "))));
+        (!formats.is_empty()).then(|| Override::new("mesh.formats", format!("[{}]", formats.join(", ")), "--format"));
     let cap = args
         .vram
-        .map(|gib| from_flag("memory.cap_gib", "--vram", gib.to_string()));
+        .map(|gib| Override::new("memory.cap_gib", gib.to_string(), "--vram"));
     let mut model = model(ModelArgs {
         target: Some(args.target),
         model_path: None,
@@ -329,15 +329,7 @@ fn export(args: ExportArgs) -> Result<Export, UsageError> {
 
 /// The scene's folder.
 pub(super) fn scene_of(folder: &str) -> Override {
-    from_flag("dataset.path", "SCENE", flags::quoted(folder))
-}
-
-fn from_flag(key: &str, flag: &str, value: String) -> Override {
-    Override {
-        key: key.to_owned(),
-        value,
-        flag: flag.to_owned(),
-    }
+    Override::text("dataset.path", folder, "SCENE")
 }
 
 /// What `--set` was given.
@@ -345,8 +337,8 @@ fn settings_of(set: Vec<String>) -> Result<Vec<Override>, UsageError> {
     set.into_iter()
         .map(|setting| match split_setting(&setting) {
             // What YAML takes for a comment was typed as a value.
-            Some((key, value)) if value.starts_with('#') => Ok(from_flag(key, "--set", flags::quoted(value))),
-            Some((key, value)) => Ok(from_flag(key, "--set", value.to_owned())),
+            Some((key, value)) if value.starts_with('#') => Ok(Override::text(key, value, "--set")),
+            Some((key, value)) => Ok(Override::new(key, value.to_owned(), "--set")),
             None => Err(UsageError::SetForm { found: setting }),
         })
         .collect()

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::request::Resume;
-use super::shell::word;
 use super::stored::boxed;
 use super::{Failure, Settings, UsageError};
 use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
+use crate::jobs::shell::word;
 use crate::record::run_folder::{RunFolderError, Which, config_path, place, record_path};
 
 /// Largest `run.json` that is looked into.
@@ -39,12 +39,8 @@ pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed,
     let is_placed = typed.run.output.is_some() || typed.run.name.is_some();
     let path = match around(resume).filter(|_| !is_placed) {
         Some(run) => {
-            let output = serde_json::Value::from(run.display().to_string()).to_string();
-            settings.inputs.overrides.push(Override {
-                key: "run.output".to_owned(),
-                value: output,
-                flag: "--resume".to_owned(),
-            });
+            let output = Override::text("run.output", &run.display().to_string(), "--resume");
+            settings.inputs.overrides.push(output);
             run
         }
         None => place(&typed.run, "", Which::Newest),
@@ -108,11 +104,8 @@ fn keep_scaled(settings: &mut Settings, typed: &Profile, resume: &Resume) -> Res
         lay_budgets(&mut settings.inputs).map_err(boxed)?;
     }
     if typed.run.output.is_none() && typed.run.name.is_none() {
-        settings.inputs.overrides.push(Override {
-            key: "run.output".to_owned(),
-            value: serde_json::Value::from(goes_to.display().to_string()).to_string(),
-            flag: "--resume".to_owned(),
-        });
+        let output = Override::text("run.output", &goes_to.display().to_string(), "--resume");
+        settings.inputs.overrides.push(output);
     }
     Ok(true)
 }

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::kinds::{instead_of_points, instead_of_scene, of_film};
-use super::shell::word;
 use super::{Exit, Failure};
+use crate::jobs::kinds::{instead_of_points, instead_of_scene, of_film};
+use crate::jobs::shell::word;
 use crate::scene::SceneError;
 
 impl Failure for SceneError {

@@ -16,6 +16,7 @@ use super::train::MeshEvents;
 use super::{Exit, Failure};
 use crate::config::{Inputs, Profile, SugarStage, resolve};
 use crate::export::{ExportError, digest_of, file_digest, write_atomic};
+use crate::jobs::shell::word;
 use crate::memory::MIB;
 use crate::mesh::{StageRow, Up};
 use crate::plan::{Faults, open_device};
@@ -211,7 +212,7 @@ impl Chain {
                         io::stderr(),
                         "interrupted before the stage {} was over; `kiln train --resume -o {}` goes on there",
                         stage.name(),
-                        super::shell::word(&self.root)
+                        word(&self.root)
                     );
                 }
                 return Ok(false);

@@ -12,11 +12,11 @@ use super::for_scene::{
 use super::mesh::make as make_mesh;
 use super::request::{Mesh, Model, Resume, Train};
 use super::resume::{Resumed, lay_budgets, of_run};
-use super::shell::word;
 use super::stages::Chain;
 use super::{Exit, Failure, Settings};
 use crate::config::{self, SugarStage};
 use crate::export::ExportError;
+use crate::jobs::shell::word;
 use crate::memory::{Budget, Gpu};
 use crate::mesh::{StageRow, Up};
 use crate::plan::{FirstModel, Pinned, open_device, plan_first, with_remedies};

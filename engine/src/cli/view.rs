@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::exit::unprinted;
-use super::kinds::foreign;
 use super::request::{View, ViewAction};
 use super::{Exit, Failure, UsageError};
+use crate::jobs::kinds::foreign;
 use crate::record::words::count;
 use crate::serve::{Listen, ServeError, Server, export, listens_beyond, open_browser};
 

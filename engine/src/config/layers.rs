@@ -83,6 +83,30 @@ pub struct Override {
     pub flag: String,
 }
 
+impl Override {
+    /// A key, its value as YAML, and the flag that errors name.
+    #[must_use]
+    pub fn new(key: &str, value: String, flag: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            value,
+            flag: flag.to_owned(),
+        }
+    }
+
+    /// The same of a text, whatever YAML would take it for.
+    #[must_use]
+    pub fn text(key: &str, text: &str, flag: &str) -> Self {
+        Self::new(key, quoted(text), flag)
+    }
+}
+
+/// A text as YAML. JSON's quoting is YAML's double quoting.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 /// What the layers are made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {

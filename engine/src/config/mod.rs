@@ -45,7 +45,7 @@ pub use error::{At, ConfigError};
 pub use hold_out::HoldOut;
 pub use layers::{
     DEFAULT, DEFAULT_RECIPE, Inputs, LayerNames, Override, PROFILES, RECIPES, Shipped, budgets_of, extended_profile,
-    layer_names, resolve, resolve_for, rules_of, short_run, to_yaml,
+    layer_names, quoted, resolve, resolve_for, rules_of, short_run, to_yaml,
 };
 pub use lpips_choice::LpipsChoice;
 pub use mesh::{Decimate, Mesh, MeshFormat, MeshMethod, MeshQuality, MeshSpace, MeshTexture, TextureKind};

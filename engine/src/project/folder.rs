@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::records::{BlockRecord, Done, FileRecord, InputFile, ProjectRecord, TypedSetting, VERSION};
 use super::{ProjectError, SettingsRecord};
-use crate::config::{Inputs, Override};
+use crate::config::{Inputs, Override, quoted};
 use crate::export::{digest_of, digest_of_file, file_digest, write_atomic, write_json};
 use crate::record::run_folder::{PlyKind, RunRecord, record_path};
 
@@ -434,11 +434,6 @@ pub(super) fn is_of_block(key: &str) -> bool {
         key,
         "dataset.path" | "dataset.images" | "dataset.hold_out" | "run.output" | "run.name"
     )
-}
-
-/// Text as a YAML string.
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn check_files(folder: &Path, files: &[FileRecord]) -> Result<(), ProjectError> {

@@ -15,6 +15,8 @@ pub(super) use others::page;
 pub(super) use refused::{RefusedFlag, find_refused};
 use whole::whole;
 
+use crate::config::quoted;
+
 /// A flag that sets a key.
 pub(super) struct Flag {
     /// Spellings, letters for short ones. The first of each length is shown in help, and long ones may have underscores
@@ -349,11 +351,6 @@ impl Flag {
     fn name(&self) -> &'static str {
         self.longs().next().unwrap_or_default()
     }
-}
-
-/// A text as YAML. JSON's quoting is YAML's double quoting.
-pub(super) fn quoted(value: &str) -> String {
-    serde_json::Value::from(value).to_string()
 }
 
 fn text(value: &str) -> Result<String, String> {

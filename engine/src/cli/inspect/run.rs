@@ -7,10 +7,10 @@ use kiln_files::is_inside_name;
 use serde::Serialize;
 
 use super::super::eval::{plain, print_low_views};
-use super::super::shell::argument_word;
 use super::{Description, count, mib, pretty};
 use crate::config::{Inputs, Profile, resolve};
 use crate::eval::{EvalFile, NamedView};
+use crate::jobs::shell::argument_word;
 use crate::project::last_step;
 use crate::record::run_folder::{
     Environment, PlyKind, RunFolderError, RunRecord, SetRecord, Status, checkpoints_path, config_path,

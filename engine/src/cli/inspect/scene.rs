@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::{Description, count, extent, mib, pretty};
-use crate::cli::shell::word;
 use crate::config::Profile;
+use crate::jobs::shell::word;
 use crate::memory::GIB;
 use crate::plan::scene_options;
 use crate::run::RunError;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The path as one word of a shell: quoted where it holds anything but letters, digits and a few marks.
-pub(super) fn word(path: &Path) -> String {
+pub(crate) fn word(path: &Path) -> String {
     let text = path.display().to_string();
     match text.starts_with('-') {
         true => argument_word(&format!("./{text}")),
@@ -12,7 +12,7 @@ pub(super) fn word(path: &Path) -> String {
 }
 
 /// An argument as one word of a shell.
-pub(super) fn argument_word(text: &str) -> String {
+pub(crate) fn argument_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '=' | ':' | '@' | '+' | ',' | '%');
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -2,6 +2,7 @@
 //!
 //! Goes by names, and by the first bytes where a name says too little. Says nothing of files that a reader takes, whatever they are called.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use kiln_files::read_start;
@@ -33,45 +34,30 @@ const DATA_SETS: [&str; 6] = [
 ];
 
 /// What a file is and what to do with it, where that is plain to see.
-pub(super) fn foreign(file: &Path) -> Option<(&'static str, String)> {
+pub(crate) fn foreign(file: &Path) -> Option<(&'static str, String)> {
     if !file.is_file() || is_model(file) {
         return None;
     }
-    let name = file.file_name()?.to_string_lossy().to_lowercase();
-    let stem = file.file_stem()?.to_string_lossy().to_lowercase();
-    let ending = file
-        .extension()
-        .map_or_else(String::new, |ending| ending.to_string_lossy().to_lowercase());
+    let lower = |part: Option<&OsStr>| part.map_or_else(String::new, |part| part.to_string_lossy().to_lowercase());
+    let [name, stem, ending] = [file.file_name(), file.file_stem(), file.extension()].map(lower);
     let of = |endings: &[&str]| endings.contains(&ending.as_str());
-    let shown = word(file);
-    Some(if of(&FILMS) {
-        ("a film, from which photos must be taken first", of_film(file))
+    if of(&FILMS) {
+        Some(("a film, from which photos must be taken first", of_film(file)))
     } else if DATA_SETS.contains(&name.as_str()) || name.starts_with("transforms") && of(&["json"]) {
-        (
-            "a part of a data set",
-            format!("name the folder of the data set, {}", word(around(file))),
-        )
+        Some(("a part of a data set", data_set(around(file))))
     } else if of(&["bin", "txt", "ini"]) && SPARSE.contains(&stem.as_str()) {
-        let folder = around(file);
-        let above = folder
-            .ancestors()
-            .take(3)
-            .find(|folder| folder.ends_with("sparse"))
-            .and_then(Path::parent);
-        let scene = above.map_or(folder, |scene| {
-            if scene.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                scene
-            }
-        });
-        (
-            "a part of a COLMAP model",
-            format!("name the folder of the data set, {}", word(scene)),
-        )
+        Some(("a part of a COLMAP model", data_set(scene_around(file))))
     } else if of(&["zip"]) && check_model(file).is_ok() {
-        return None;
-    } else if of(&ARCHIVES) {
+        None
+    } else {
+        of_ending(file, &of)
+    }
+}
+
+/// The same where nothing but the ending counts.
+fn of_ending(file: &Path, of: &dyn Fn(&[&str]) -> bool) -> Option<(&'static str, String)> {
+    let shown = word(file);
+    Some(if of(&ARCHIVES) {
         (
             "an archive, in which nothing is read",
             "unpack it, and name the folder or the file that comes out".to_owned(),
@@ -115,8 +101,26 @@ pub(super) fn foreign(file: &Path) -> Option<(&'static str, String)> {
     })
 }
 
+fn data_set(folder: &Path) -> String {
+    format!("name the folder of the data set, {}", word(folder))
+}
+
+/// The scene that a part of a COLMAP model lies in: above `sparse`, or around the file.
+fn scene_around(file: &Path) -> &Path {
+    let folder = around(file);
+    let mut above = folder.ancestors().take(3);
+    let scene = above
+        .find(|folder| folder.ends_with("sparse"))
+        .and_then(Path::parent)
+        .unwrap_or(folder);
+    match scene.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => scene,
+    }
+}
+
 /// What to do with a file that stands in the place of a PLY file of points.
-pub(super) fn instead_of_points(file: &Path) -> Option<String> {
+pub(crate) fn instead_of_points(file: &Path) -> Option<String> {
     let ending = file.extension()?.to_string_lossy().to_lowercase();
     let endings = [&CLOUDS[..], &SPLATS, &MESHES].concat();
     let (what, instead) = foreign(file).filter(|_| endings.contains(&ending.as_str()))?;
@@ -124,7 +128,7 @@ pub(super) fn instead_of_points(file: &Path) -> Option<String> {
 }
 
 /// How photos come out of a film.
-pub(super) fn of_film(film: &Path) -> String {
+pub(crate) fn of_film(film: &Path) -> String {
     format!(
         "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene --colmap`; the \
          guide `photos-to-splats` has more",
@@ -133,7 +137,7 @@ pub(super) fn of_film(film: &Path) -> String {
 }
 
 /// What to say where a file stands in the place of a scene's folder.
-pub(super) fn instead_of_scene(file: &Path) -> String {
+pub(crate) fn instead_of_scene(file: &Path) -> String {
     match foreign(file) {
         Some((what, instead)) => format!("it is {what}: {instead}"),
         None if is_model(file) => {
