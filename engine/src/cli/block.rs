@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::request::{Resume, Settings};
+use super::Failure;
 use super::stored::boxed;
-use super::{Failure, UsageError};
 use crate::config::Inputs;
+use crate::jobs::{RequestError, Resume, Settings};
 use crate::project::{BlockFolder, DONE, Done, FolderLock, ProjectFolder};
 use crate::record::run_folder::record_path;
 use crate::run::RunEnd;
@@ -38,7 +38,7 @@ impl BlockTask {
         let own = ["dataset.images", "dataset.hold_out", "run.output", "run.name"];
         let mut overrides = settings.inputs.overrides.iter();
         if let Some(set) = overrides.find(|set| own.contains(&&*set.key)) {
-            return Err(boxed(UsageError::OfBlock {
+            return Err(boxed(RequestError::OfBlock {
                 block: block.root,
                 flag: set.flag.clone(),
             }));

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use kiln_files::open_appending;
 
-use super::{Exit, Failure, Settings};
+use super::{Exit, Failure};
 use crate::config::{Override, Profile};
 use crate::export::write_atomic;
+use crate::jobs::Settings;
 use crate::record::run_folder::{Which, place};
 use crate::record::words::{clock, count};
 use crate::run::interrupt::{Interrupt, Signal};

@@ -7,8 +7,9 @@ use super::for_scene::{ForScene, for_scene};
 use super::request::SplitScene;
 use super::split::{SEEN_POINTS, print, steps_scaler, write_planned};
 use super::stored::boxed;
-use super::{Exit, Failure, UsageError};
+use super::{Exit, Failure};
 use crate::config::Inputs;
+use crate::jobs::RequestError;
 use crate::memory::Budget;
 use crate::plan::{REFERENCE_BYTES, scene_options};
 use crate::project::{
@@ -23,7 +24,7 @@ use crate::scene::{SceneIndex, SceneOptions};
 /// Whatever keeps the block from being cut; the caller prints it.
 pub(super) fn run(request: &SplitScene, block: &Path, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     if let Some(flag) = set(request) {
-        return Err(boxed(UsageError::OfCut {
+        return Err(boxed(RequestError::OfCut {
             block: block.to_owned(),
             flag,
         }));

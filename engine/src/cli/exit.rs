@@ -96,16 +96,17 @@ pub trait Failure: Error {
     }
 }
 
+impl<E: Failure + 'static> From<E> for Box<dyn Failure> {
+    fn from(error: E) -> Self {
+        Box::new(error)
+    }
+}
+
 impl Failure for UsageError {
     fn exit(&self) -> Exit {
         match self {
             Self::Arguments(error) if !error.use_stderr() => Exit::Ok,
-            Self::NothingThere { .. }
-            | Self::NotAModel { .. }
-            | Self::SceneMoved { .. }
-            | Self::RunAsScene { .. }
-            | Self::ProjectAsScene { .. } => Exit::Data,
-            Self::OutputIsScene { .. } => Exit::Output,
+            Self::NothingThere { .. } => Exit::Data,
             _ => Exit::Usage,
         }
     }

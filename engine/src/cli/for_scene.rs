@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use kiln_files::read_start;
 
+use super::Failure;
 use super::stored::located;
-use super::{Failure, Settings, UsageError};
 use crate::config::{
     self, Facts, Inputs, LpipsChoice, MeshMethod, Override, Profile, SugarStage, resolve, resolve_for, rules_of,
     short_run,
 };
+use crate::jobs::{RequestError, Settings};
 use crate::plan::training_options;
 use crate::plugins::{Init, ModelOptions, Strategy};
 use crate::project::{BLOCKS, ProjectFolder, block_name};
@@ -144,7 +145,7 @@ pub(super) fn check_output(run: &config::Run) -> Result<(), Box<dyn Failure>> {
     };
     let is_scene = path.is_dir() && !record_path(&path).is_file() && holds_photos(&path);
     match is_scene {
-        true => Err(boxed(UsageError::OutputIsScene { path })),
+        true => Err(boxed(RequestError::OutputIsScene { path })),
         false => Ok(()),
     }
 }
@@ -162,11 +163,11 @@ pub(super) fn renamed(run: &config::Run, scene: &str) -> Option<String> {
 /// Refuses settings of models of triangles for a run that trains Gaussians, where they would say nothing.
 ///
 /// # Errors
-/// [`UsageError::OfTriangles`], naming the first.
+/// [`RequestError::OfTriangles`], naming the first.
 pub(super) fn check_triangles(profile: &Profile, overrides: &[Override]) -> Result<(), Box<dyn Failure>> {
     let of_triangles = |set: &&Override| set.key == "mesh_splatting" || set.key.starts_with("mesh_splatting.");
     match overrides.iter().find(of_triangles) {
-        Some(set) if !profile.is_triangles() => Err(boxed(UsageError::OfTriangles {
+        Some(set) if !profile.is_triangles() => Err(boxed(RequestError::OfTriangles {
             key: set.key.clone(),
             flag: set.flag.clone(),
         })),
@@ -191,7 +192,7 @@ pub(super) fn check_scene(profile: &Profile) -> Result<(), Box<dyn Failure>> {
 pub(super) fn check_mesh(profile: &Profile) -> Result<(), Box<dyn Failure>> {
     let is_for_bound = profile.mesh.method == MeshMethod::Bound && matches!(profile.strategy, Strategy::Fixed(_));
     match is_for_bound && !profile.is_bound() {
-        true => Err(boxed(UsageError::NoMesh)),
+        true => Err(boxed(RequestError::NoMesh)),
         false => Ok(()),
     }
 }
@@ -214,10 +215,10 @@ fn no_scene(path: PathBuf, error: SceneError) -> Box<dyn Failure> {
     );
     if is_none && ProjectFolder::is_one(&path) {
         let block = first_block(&path);
-        return boxed(UsageError::ProjectAsScene { path, block });
+        return boxed(RequestError::ProjectAsScene { path, block });
     }
     if is_none && record_path(&path).is_file() {
-        return boxed(UsageError::RunAsScene { path });
+        return boxed(RequestError::RunAsScene { path });
     }
     boxed(error)
 }

@@ -9,9 +9,10 @@ use std::time::Instant;
 use super::exit::unprinted;
 use super::request::{Mesh, Model};
 use super::stored::{boxed, check_keys, is_project, load, located, open, scene};
-use super::{Exit, Failure, Settings, UsageError};
+use super::{Exit, Failure};
 use crate::config::{Inputs, MeshMethod};
 use crate::jobs::shell::word;
+use crate::jobs::{RequestError, Settings};
 use crate::memory::MIB;
 use crate::mesh::{
     Made, MeshError, MeshEvent, MeshOutlook, MeshProgress, MeshReport, StageRow, Up, export_triangles, is_triangles,
@@ -218,7 +219,7 @@ fn triangles(model: &Model) -> Result<Option<Location>, Box<dyn Failure>> {
         .find(|set| set.key.starts_with("mesh.") && set.key != FORMATS)
     {
         None => Ok(Some(found)),
-        Some(set) => Err(boxed(UsageError::Converted {
+        Some(set) => Err(boxed(RequestError::Converted {
             path: found.ply,
             key: set.key.clone(),
             flag: set.flag.clone(),

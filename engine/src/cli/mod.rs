@@ -21,6 +21,7 @@ mod flags;
 mod for_scene;
 mod generate;
 mod inspect;
+mod job_failures;
 mod memory;
 mod merge;
 mod mesh;
@@ -63,7 +64,7 @@ pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
     Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
-    Resume, Settings, SplitScene, Status, Train, View, ViewAction,
+    SplitScene, Status, Train, View, ViewAction,
 };
 pub use split::run as run_split;
 pub use status::run as run_status;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kiln_files::read_start;
 
-use super::UsageError;
+use crate::jobs::RequestError;
 use crate::jobs::kinds::foreign;
 use crate::jobs::shell::word;
 use crate::mesh::is_triangles;
@@ -28,12 +28,12 @@ pub(super) const SOG_INDICES: [&str; 2] = ["lod-meta.json", "meta.json"];
 const PARTS: [&str; 2] = ["checkpoints", "point_cloud"];
 
 /// Why `target` is no model that `command` could look at, where that is plain to see.
-pub(super) fn other_than_a_model(command: &str, target: &Path) -> Option<UsageError> {
+pub(super) fn other_than_a_model(command: &str, target: &Path) -> Option<RequestError> {
     let (what, instead) = match target.is_dir() {
         true => of_folder(command, target)?,
         false => of_file(target)?,
     };
-    Some(UsageError::NotAModel {
+    Some(RequestError::NotAModel {
         path: target.to_owned(),
         what,
         instead,
@@ -41,8 +41,8 @@ pub(super) fn other_than_a_model(command: &str, target: &Path) -> Option<UsageEr
 }
 
 /// The same of a model of triangles, which is no model of Gaussians; `named` is what was typed.
-pub(super) fn is_of_triangles(model: &Path, named: &Path) -> Option<UsageError> {
-    is_triangles(model).then(|| UsageError::NotAModel {
+pub(super) fn is_of_triangles(model: &Path, named: &Path) -> Option<RequestError> {
+    is_triangles(model).then(|| RequestError::NotAModel {
         path: model.to_owned(),
         what: "a model of triangles".to_owned(),
         instead: format!("`kiln mesh {}` writes it as a mesh", word(named)),

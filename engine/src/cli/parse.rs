@@ -10,11 +10,12 @@ use super::args::{
 };
 use super::request::{
     Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
-    Resume, Settings, SplitScene, Status, Train, View, ViewAction,
+    SplitScene, Status, Train, View, ViewAction,
 };
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
+use crate::jobs::{Resume, Settings};
 use crate::kernels::surface_depth::DepthKind;
 use crate::mesh::{Layers, Up};
 use crate::plan::Faults;

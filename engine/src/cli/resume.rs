@@ -5,11 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::request::Resume;
+use super::Failure;
 use super::stored::boxed;
-use super::{Failure, Settings, UsageError};
 use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
 use crate::jobs::shell::word;
+use crate::jobs::{RequestError, Resume, Settings};
 use crate::record::run_folder::{RunFolderError, Which, config_path, place, record_path};
 
 /// Largest `run.json` that is looked into.
@@ -49,14 +49,14 @@ pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed,
     if !file.is_file() {
         return Err(match (is_placed, resume) {
             (true, _) => boxed(RunFolderError::NoRun { path }),
-            (false, Resume::From(checkpoint)) => boxed(UsageError::NoRunAround {
+            (false, Resume::From(checkpoint)) => boxed(RequestError::NoRunAround {
                 checkpoint: checkpoint.clone(),
             }),
-            (false, Resume::Latest) => boxed(UsageError::NoRunToResume),
+            (false, Resume::Latest) => boxed(RequestError::NoRunToResume),
         });
     }
     if let Some(recipe) = settings.inputs.recipe {
-        return Err(boxed(UsageError::RecipeOfRun { recipe, run: path }));
+        return Err(boxed(RequestError::RecipeOfRun { recipe, run: path }));
     }
     if settings.inputs.profile.is_some() {
         lay_budgets(&mut settings.inputs).map_err(boxed)?;
@@ -141,7 +141,7 @@ fn around(resume: &Resume) -> Option<PathBuf> {
 fn check_scene_is_there(settings: &Settings, run: &Path) -> Result<(), Box<dyn Failure>> {
     let profile = settings.preliminary().map_err(boxed)?;
     match profile.dataset.path.map(PathBuf::from) {
-        Some(path) if !path.exists() => Err(boxed(UsageError::SceneMoved {
+        Some(path) if !path.exists() => Err(boxed(RequestError::SceneMoved {
             path,
             run: run.to_owned(),
             instead: format!(

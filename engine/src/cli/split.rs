@@ -9,8 +9,9 @@ use super::outline::{Outline, in_words};
 use super::plan::{card_limits, card_variants};
 use super::request::SplitScene;
 use super::stored::boxed;
-use super::{Exit, Failure, UsageError, cut};
+use super::{Exit, Failure, cut};
 use crate::config::{Facts, Inputs, Override, Profile, resolve, resolve_for};
+use crate::jobs::RequestError;
 use crate::memory::Budget;
 use crate::plan::{
     Faults, PlanError, PlanReport, REFERENCE_BYTES, gib_to_bytes, plan_first, plan_with_photos, scene_options,
@@ -54,7 +55,7 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
     if let Some(project) = preliminary.dataset.path.as_deref().map(Path::new)
         && ProjectFolder::is_one(project)
     {
-        return Err(boxed(UsageError::IsSplit {
+        return Err(boxed(RequestError::IsSplit {
             path: project.to_owned(),
             block: first_block(project),
         }));
@@ -63,7 +64,7 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
     // Nothing is written of a plan.
     let root = root.filter(|_| !request.plan_only);
     if root.is_none() && !request.plan_only {
-        return Err(boxed(UsageError::NoProjectFolder));
+        return Err(boxed(RequestError::NoProjectFolder));
     }
     check_scene(&preliminary)?;
     let merges = |reason: &str, remedy: &str| {
@@ -87,7 +88,7 @@ pub fn run(request: &SplitScene, out: &mut dyn Write) -> Result<Exit, Box<dyn Fa
     }
     let cap = preliminary.memory.cap_gib.filter(|_| !settings.auto);
     let Some(cap) = cap.map(gib_to_bytes) else {
-        return Err(boxed(UsageError::NoProfile));
+        return Err(boxed(RequestError::NoProfile));
     };
     let ForScene {
         profile, scene, path, ..

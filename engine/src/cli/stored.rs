@@ -3,13 +3,14 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::Failure;
 use super::for_scene::settle_lpips;
 use super::named::other_than_a_model;
 use super::parse::scene_of;
 use super::request::Model;
-use super::{Failure, Settings, UsageError};
 use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::jobs::shell::word;
+use crate::jobs::{RequestError, Settings};
 use crate::memory::Budget;
 use crate::plan::{OpenDevice, open_device};
 use crate::project::{ProjectFolder, trained_since};
@@ -52,7 +53,7 @@ fn more_keys(command: &str) -> &'static [&'static str] {
 }
 
 /// Refuses settings that drawing a stored model does not read.
-pub(super) fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), UsageError> {
+pub(super) fn check_keys(command: &'static str, overrides: &[Override]) -> Result<(), RequestError> {
     let is_read = |key: &str| {
         let is_below = |read: &str| {
             key.strip_prefix(read)
@@ -61,7 +62,7 @@ pub(super) fn check_keys(command: &'static str, overrides: &[Override]) -> Resul
         READ.iter().chain(more_keys(command)).copied().any(is_below)
     };
     match overrides.iter().find(|set| !is_read(&set.key)) {
-        Some(set) => Err(UsageError::Unread {
+        Some(set) => Err(RequestError::Unread {
             command,
             key: set.key.clone(),
             flag: set.flag.clone(),
@@ -89,7 +90,7 @@ pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, 
     let states = stored.states_kernel();
     for (key, is_stated) in KERNEL.into_iter().zip(states) {
         if is_stated && is_set(model, key) {
-            return Err(boxed(UsageError::KernelStated {
+            return Err(boxed(RequestError::KernelStated {
                 path: location.ply.clone(),
                 stated: stored.kernel(),
                 key: key.to_owned(),
@@ -112,12 +113,12 @@ pub(super) fn load<'a>(opened: &'a Opened, model: &Model) -> Result<Stored<'a>, 
 ///
 /// # Errors
 /// When none is known, or the run's is not where it was.
-pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, UsageError> {
-    let path = Settings::scene(&opened.profile).map_err(|_| UsageError::NoSceneOfModel {
+pub(super) fn scene(opened: &Opened, model: &Model) -> Result<PathBuf, RequestError> {
+    let path = Settings::scene(&opened.profile).map_err(|_| RequestError::NoSceneOfModel {
         instead: of_no_run(opened.command, &model.target),
     })?;
     match opened.location.config.is_some() && !is_set(model, "dataset.path") && !path.exists() {
-        true => Err(UsageError::SceneMoved {
+        true => Err(RequestError::SceneMoved {
             path,
             run: model.target.clone(),
             instead: elsewhere(opened.command, &model.target),
@@ -265,7 +266,7 @@ pub(super) fn open_scene(command: &'static str, model: &Model) -> Result<OpenedS
     let (profile, open) = open_with(command, model, inputs, file.is_some())?;
     let scene = Settings::scene(&profile).map_err(boxed)?;
     if file.is_some() && !scene.exists() {
-        return Err(boxed(UsageError::SceneMoved {
+        return Err(boxed(RequestError::SceneMoved {
             path: scene,
             run: model.target.clone(),
             instead: format!("name its folder in the place of the run: `kiln {command} SCENE --mesh FILE`"),

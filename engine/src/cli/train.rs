@@ -10,13 +10,14 @@ use super::for_scene::{
     ForScene, check_mesh, check_output, check_scene, check_triangles, for_scene, renamed, settle_lpips,
 };
 use super::mesh::make as make_mesh;
-use super::request::{Mesh, Model, Resume, Train};
+use super::request::{Mesh, Model, Train};
 use super::resume::{Resumed, lay_budgets, of_run};
 use super::stages::Chain;
-use super::{Exit, Failure, Settings};
+use super::{Exit, Failure};
 use crate::config::{self, SugarStage};
 use crate::export::ExportError;
 use crate::jobs::shell::word;
+use crate::jobs::{Resume, Settings};
 use crate::memory::{Budget, Gpu};
 use crate::mesh::{StageRow, Up};
 use crate::plan::{FirstModel, Pinned, open_device, plan_first, with_remedies};

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::exit::unprinted;
 use super::request::{View, ViewAction};
-use super::{Exit, Failure, UsageError};
+use super::{Exit, Failure};
+use crate::jobs::RequestError;
 use crate::jobs::kinds::foreign;
 use crate::record::words::count;
 use crate::serve::{Listen, ServeError, Server, export, listens_beyond, open_browser};
@@ -21,7 +22,7 @@ pub fn run(view: View, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
         .extension()
         .is_some_and(|ending| ending.eq_ignore_ascii_case("splat"));
     if let Some((what, instead)) = foreign(&view.folder).filter(|_| !is_shown) {
-        return Err(Box::new(UsageError::NotAModel {
+        return Err(Box::new(RequestError::NotAModel {
             path: view.folder,
             what: what.to_owned(),
             instead,

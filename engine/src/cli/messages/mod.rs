@@ -6,6 +6,7 @@
 
 mod device;
 mod files;
+mod jobs;
 mod mesh;
 mod meshes;
 mod scene;

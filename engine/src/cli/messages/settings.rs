@@ -1,7 +1,7 @@
 //! Command line and configuration.
 
 use super::{complete, golden, path};
-use crate::cli::{ColmapError, ProfilesError, UsageError, parse};
+use crate::cli::{ProfilesError, UsageError, parse};
 use crate::config::{At, AutoError, ConfigError};
 
 fn typed(line: &str) -> UsageError {
@@ -54,70 +54,6 @@ fn command_line() {
         UsageError::NothingThere {
             shown: "gaden".to_owned(),
         },
-        UsageError::NotAModel {
-            path: path("runs"),
-            what: "a folder of runs: bonsai, garden".to_owned(),
-            instead: "name one of them, for example runs/bonsai".to_owned(),
-        },
-        UsageError::SceneMoved {
-            path: path("/data/garden"),
-            run: path("runs/garden"),
-            instead: "name its folder after the run: `kiln eval runs/garden SCENE`".to_owned(),
-        },
-        UsageError::Unread {
-            command: "eval",
-            key: "strategy.kind".to_owned(),
-            flag: "--set".to_owned(),
-        },
-        UsageError::OfTriangles {
-            key: "mesh_splatting.max_points".to_owned(),
-            flag: "--max-points".to_owned(),
-        },
-        UsageError::Converted {
-            path: path("triangles.ply"),
-            key: "mesh.voxel".to_owned(),
-            flag: "--set".to_owned(),
-        },
-        UsageError::KernelStated {
-            path: path("model.ply"),
-            stated: "mip, 0.1 px^2".to_owned(),
-            key: "mip.kernel_size".to_owned(),
-        },
-        UsageError::OutputIsScene { path: path("garden") },
-        UsageError::NoSceneOfModel {
-            instead: "name its folder after the model: `kiln eval model.ply SCENE`".to_owned(),
-        },
-        UsageError::NoScene,
-        UsageError::NoMesh,
-        UsageError::NoRunToResume,
-        UsageError::NoRunAround {
-            checkpoint: path("checkpoint_00003000.kiln"),
-        },
-        UsageError::RecipeOfRun {
-            recipe: "mip".to_owned(),
-            run: path("runs/garden"),
-        },
-        UsageError::RunAsScene {
-            path: path("runs/my garden"),
-        },
-        UsageError::ProjectAsScene {
-            path: path("city-blocks"),
-            block: path("city-blocks/blocks/b0000"),
-        },
-        UsageError::IsSplit {
-            path: path("city-blocks"),
-            block: path("city-blocks/blocks/b0000"),
-        },
-        UsageError::NoProjectFolder,
-        UsageError::NoProfile,
-        UsageError::OfBlock {
-            block: path("city/blocks/b0000"),
-            flag: "--output".to_owned(),
-        },
-        UsageError::OfCut {
-            block: path("city/blocks/b0000"),
-            flag: "--profile".to_owned(),
-        },
     ];
     let mut examples = complete!(
         UsageError,
@@ -125,7 +61,6 @@ fn command_line() {
         [
             Arguments,
             Refused,
-            OfTriangles,
             NotText,
             SetForm,
             Fault,
@@ -137,25 +72,6 @@ fn command_line() {
             OverTheModel,
             MergedIsPly,
             NothingThere,
-            NotAModel,
-            SceneMoved,
-            Unread,
-            KernelStated,
-            Converted,
-            OutputIsScene,
-            NoSceneOfModel,
-            NoScene,
-            NoMesh,
-            NoRunToResume,
-            NoRunAround,
-            RecipeOfRun,
-            RunAsScene,
-            ProjectAsScene,
-            IsSplit,
-            NoProjectFolder,
-            NoProfile,
-            OfBlock,
-            OfCut
         ]
     );
     let auto = vec![
@@ -175,34 +91,6 @@ fn command_line() {
         ProfilesError::Write(super::system(std::io::ErrorKind::StorageFull)),
     ];
     examples.extend(complete!(ProfilesError, profiles, [Config, Write]));
-    let colmap = vec![
-        ColmapError::Absent,
-        ColmapError::Failed {
-            step: "feature_extractor",
-            status: "exit status: 1".to_owned(),
-            said: "no images were found".to_owned(),
-            log: path("runs/garden-colmap/colmap.log"),
-        },
-        ColmapError::NoModel {
-            photos: 12,
-            folder: path("garden/images"),
-            log: path("runs/garden-colmap/colmap.log"),
-        },
-        ColmapError::System {
-            action: "make the folder",
-            path: path("runs/garden-colmap/sparse"),
-            source: super::system(std::io::ErrorKind::PermissionDenied),
-        },
-        ColmapError::Interrupted {
-            step: "mapper",
-            signal: crate::run::interrupt::Signal::Interrupt,
-        },
-    ];
-    examples.extend(complete!(
-        ColmapError,
-        colmap,
-        [Absent, Failed, NoModel, System, Interrupted]
-    ));
     golden("command_line", examples);
 }
 
