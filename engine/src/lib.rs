@@ -12,11 +12,12 @@
 //! - [`eval`] has the metrics, [`export`] the files, [`mesh`] the surfaces.
 //! - [`plan`] makes of profile, scene and device what is allocated and executed; [`train`] is the device side of a run;
 //!   [`project`] is a scene in blocks;
-//!   [`record`] is what a run says and leaves; [`mesh`] makes surfaces of models; [`run`] is the loop. [`serve`] shows runs in a browser; [`cli`] is what
-//!   people type and read.
+//!   [`record`] is what a run says and leaves; [`mesh`] makes surfaces of models; [`run`] is the loop. [`serve`] shows runs in a browser.
+//! - [`jobs`] decides what happens next: a training with all that goes before and behind it, blocks, meshes. [`cli`] is what people type and
+//!   read.
 //!
-//! What `examples/train.rs` uses is meant as an interface: settings in, a run folder out. Everything else is public for
-//! tests and tools, and changes without notice.
+//! [`jobs`] is meant as an interface, as `examples/train.rs` uses it: a request in, news while it works, a typed outcome. Everything else
+//! is public for tests and tools, and changes without notice.
 
 pub mod cli;
 pub mod config;

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use super::exit::unprinted;
+use super::listener::Listener;
 use super::request::Eval;
-use super::stored::{boxed, load, news, open, scene};
 use super::{Exit, Failure, UsageError, eval_mesh};
 use crate::eval::LpipsRange;
 use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
 use crate::export::write_json;
+use crate::jobs::{News, Opened, Purpose};
 use crate::project::{ProjectFolder, evaluation_path};
 use crate::record::words::count;
 use crate::scene::Split;
@@ -18,27 +19,35 @@ use crate::scene::Split;
 /// # Errors
 /// Anything that keeps the model from being evaluated; the caller prints it.
 pub fn run(request: Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    if let Some(mesh) = &request.model.mesh {
+    if let Some(mesh) = &request.mesh {
         return eval_mesh::run(mesh, &request, out);
     }
-    let Eval { model, json, write, .. } = request;
+    let Eval {
+        model,
+        quiet,
+        json,
+        write,
+        ..
+    } = request;
     let of_project = write && ProjectFolder::is_one(&model.target);
     if write && !model.target.is_dir() {
         let shown = model.target.display().to_string();
-        return Err(boxed(UsageError::WriteNeedsRun { shown }));
+        return Err(UsageError::WriteNeedsRun { shown }.into());
     }
-    let opened = open("eval", &model)?;
-    let scene = scene(&opened, &model).map_err(boxed)?;
-    let stored = load(&opened, &model)?;
+    let mut listener = Listener::new(quiet);
+    let mut listen = |news: News<'_>| listener.hear(&news);
+    let opened = Opened::of(Purpose::Eval, &model, &mut listen)?;
+    let scene = opened.scene(&model)?;
+    let stored = opened.load(&model, &mut listen)?;
     let run = (write && !of_project).then_some(model.target.as_path());
-    let evaluated = stored.evaluate(&scene, run, &mut news(model.quiet)).map_err(boxed)?;
+    let evaluated = stored.evaluate(&scene, run, &mut |views| listen(News::Views(views)))?;
     for warning in &evaluated.warnings {
-        let _ = writeln!(io::stderr(), "warning: {warning}");
+        listen(News::Warning(warning));
     }
     if of_project {
-        write_json(&evaluation_path(&model.target), &evaluated.file).map_err(boxed)?;
+        write_json(&evaluation_path(&model.target), &evaluated.file)?;
     }
-    print(&evaluated.file, json, out).map_err(|error| boxed(unprinted(error)))?;
+    print(&evaluated.file, json, out).map_err(unprinted)?;
     Ok(Exit::Ok)
 }
 

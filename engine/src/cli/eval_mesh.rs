@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use super::eval::{plain, print_sets, print_worst};
 use super::exit::unprinted;
+use super::listener::Listener;
 use super::request::{DrawnMesh, Eval};
-use super::stored::{boxed, open_scene, progress};
 use super::{Exit, Failure};
+use crate::jobs::{News, OpenedScene, Purpose};
 use crate::mesh::{MeshScores, Truth, TruthReport, TruthSettings};
-use crate::run::Drawn;
+use crate::run::{self, Drawn};
 use crate::scene::Split;
 
 /// Measures `mesh` and prints to `out`.
@@ -16,35 +17,29 @@ use crate::scene::Split;
 /// # Errors
 /// Anything that keeps the mesh from being measured; the caller prints it.
 pub(super) fn run(mesh: &DrawnMesh, request: &Eval, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let model = &request.model;
-    let opened = open_scene("eval", model)?;
+    let mut listener = Listener::new(request.quiet);
+    let opened = OpenedScene::of(Purpose::Eval, &request.model, &mut |news| listener.hear(&news))?;
     let drawn = Drawn::load(
         &mesh.path,
         mesh.samples,
         (&opened.profile, opened.run.as_deref()),
         &opened.open,
-    )
-    .map_err(boxed)?;
-    if !model.quiet {
-        // Losing a line of information is no reason to stop.
-        let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());
-    }
+    )?;
+    listener.say(format_args!("mesh: {}", drawn.describe()));
     let truth = request.truth.as_deref().map(|word| Truth::named(word, &opened.scene));
     let settings = TruthSettings {
         distances: request.distances.clone(),
         ..TruthSettings::default()
     };
-    let evaluated = drawn
-        .evaluate(
-            &opened.scene,
-            truth.as_ref().map(|truth| (truth, &settings)),
-            &mut progress(model.quiet),
-        )
-        .map_err(boxed)?;
+    let evaluated = drawn.evaluate(
+        &opened.scene,
+        truth.as_ref().map(|truth| (truth, &settings)),
+        &mut |now| listener.hear(&News::Views(run::News::Progress(now))),
+    )?;
     for warning in &evaluated.warnings {
-        let _ = writeln!(io::stderr(), "warning: {warning}");
+        listener.hear(&News::Warning(warning));
     }
-    print(&evaluated.report, request.json, out).map_err(|error| boxed(unprinted(error)))?;
+    print(&evaluated.report, request.json, out).map_err(unprinted)?;
     Ok(Exit::Ok)
 }
 

@@ -4,11 +4,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::exit::{interrupted, unprinted};
-use super::named::is_of_triangles;
+use super::listener::Listener;
 use super::request::Export;
-use super::stored::{boxed, is_project, located, merged};
 use super::{Exit, Failure, UsageError};
 use crate::export::{Chosen, Delivered, Format, ModelFile, PlyParts, Stop, deliver, deliver_levels, read_model_file};
+use crate::jobs::named::is_of_triangles;
+use crate::jobs::stored::{is_project, merged};
+use crate::jobs::{Purpose, located};
 use crate::plugins::Subset;
 use crate::run::RunError;
 use crate::run::interrupt::Interrupt;
@@ -19,13 +21,14 @@ use crate::run::interrupt::Interrupt;
 /// Anything that keeps the file from being written; the caller prints it.
 pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let model_path = if is_project(&request.target, request.iteration) {
-        merged(&request.target)?.1
+        let mut listener = Listener::new(request.quiet);
+        merged(&request.target, &mut |news| listener.hear(&news))?.1
     } else {
-        located("export", &request.target, request.iteration)?.ply
+        located(Purpose::Export, &request.target, request.iteration)?.ply
     };
     let model_path = model_path.as_path();
     if let Some(error) = is_of_triangles(model_path, &request.target) {
-        return Err(boxed(error));
+        return Err(error.into());
     }
     let output = match &request.output {
         Some(path) => path.clone(),
@@ -39,7 +42,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         .is_some_and(|(a, b)| a == b)
     {
         let shown = output.display().to_string();
-        return Err(boxed(UsageError::OverTheModel { shown }));
+        return Err(UsageError::OverTheModel { shown }.into());
     }
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
     let stop = || interrupt.signal().is_some();
@@ -51,7 +54,7 @@ pub fn run(request: &Export, out: &mut dyn Write) -> Result<Exit, Box<dyn Failur
         (Err(error), Some(signal)) if error.exit() == Exit::Interrupted => return Ok(interrupted(signal)),
         (Err(error), _) => return Err(error),
     };
-    writeln!(out, "{}", output.display()).map_err(|error| boxed(unprinted(error)))?;
+    writeln!(out, "{}", output.display()).map_err(unprinted)?;
     // Messages are for people; the file is written whether anybody reads them or not.
     let mut messages = io::stderr();
     for note in notes {
@@ -107,12 +110,12 @@ fn delivered(
         && subset.max_splats.is_none()
         && let Ok(mut parts) = PlyParts::open(model)
     {
-        let notes = parts.look_through().map_err(|e| boxed(RunError::from(e)))?;
+        let notes = parts.look_through().map_err(RunError::from)?;
         interrupt.set_heard(true);
-        let delivered = deliver_levels(output, &mut parts, subset, format, stop).map_err(boxed)?;
+        let delivered = deliver_levels(output, &mut parts, subset, format, stop)?;
         return Ok((delivered, parts.len(), notes.lines()));
     }
-    let read = read_model_file(model).map_err(|e| boxed(RunError::from(e)))?;
+    let read = read_model_file(model).map_err(RunError::from)?;
     let ModelFile { model, comments, notes } = read;
     // Reading asks nobody; until here a signal ends the program at once, and nothing is there yet.
     interrupt.set_heard(true);
@@ -120,8 +123,8 @@ fn delivered(
         origin: comments.origin.unwrap_or_default(),
         ..*subset
     };
-    let chosen = Chosen::new(&model, &subset).map_err(boxed)?.until(stop);
-    let delivered = deliver(output, chosen, format, comments).map_err(boxed)?;
+    let chosen = Chosen::new(&model, &subset)?.until(stop);
+    let delivered = deliver(output, chosen, format, comments)?;
     Ok((delivered, model.len(), notes.lines()))
 }
 

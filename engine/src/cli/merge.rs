@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use super::exit::{interrupted, unprinted};
 use super::request::Merge;
-use super::stored::boxed;
 use super::{Exit, Failure};
 use crate::project::{MergeReport, MergedBorder, ProjectError, ProjectFolder, merge};
 use crate::record::words::count;
@@ -18,14 +17,14 @@ const ODD_FACTOR: f64 = 2.0;
 /// # Errors
 /// Anything that keeps the model from being written; the caller prints it.
 pub fn run(request: &Merge, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let project = ProjectFolder::open(&request.project).map_err(boxed)?;
+    let project = ProjectFolder::open(&request.project)?;
     let interrupt = Interrupt::install().unwrap_or_else(|_| Interrupt::unattached());
     interrupt.set_heard(true);
     let stop = || interrupt.signal().is_some();
     let report = match (merge(&project, &request.request, &stop), interrupt.signal()) {
         (Ok(report), _) => report,
         (Err(ProjectError::Merge(_)), Some(signal)) => return Ok(interrupted(signal)),
-        (Err(error), _) => return Err(boxed(error)),
+        (Err(error), _) => return Err(error.into()),
     };
     let printed = match request.json {
         true => serde_json::to_writer_pretty(&mut *out, &report.index)
@@ -33,7 +32,7 @@ pub fn run(request: &Merge, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
             .and_then(|()| writeln!(out)),
         false => writeln!(out, "{}", report.output.display()),
     };
-    printed.map_err(|error| boxed(unprinted(error)))?;
+    printed.map_err(unprinted)?;
     if !request.quiet {
         let _ = tell(&report, &mut io::stderr());
     }

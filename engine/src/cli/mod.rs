@@ -4,9 +4,6 @@
 //! to stderr.
 
 mod args;
-mod block;
-mod colmap;
-mod cut;
 mod doctor;
 mod error;
 mod eval;
@@ -18,36 +15,32 @@ mod export;
 mod failures;
 mod find;
 mod flags;
-mod for_scene;
 mod generate;
 mod inspect;
 mod job_failures;
+mod listener;
 mod memory;
 mod merge;
 mod mesh;
+mod mesh_words;
 #[cfg(test)]
 mod messages;
-mod named;
-mod no_surface;
-mod outline;
 mod parse;
 mod plan;
+mod poses_shown;
 mod profiles;
 mod render;
 mod request;
-mod resume;
 mod scene_failures;
 mod split;
-mod stages;
 mod status;
-mod stored;
+mod summary;
 mod train;
 mod view;
 
 use std::io::{self, Write};
 
 pub use args::{FormatName, MeshFormatName, Shell};
-pub use colmap::ColmapError;
 pub use doctor::run as run_doctor;
 pub use error::UsageError;
 pub use eval::run as run_eval;
@@ -63,7 +56,7 @@ pub use plan::run as run_plan;
 pub use profiles::{ProfilesError, run as run_profiles};
 pub use render::run as run_render;
 pub use request::{
-    Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
+    Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Plan, Profiles, Render, RenderViews, Request,
     SplitScene, Status, Train, View, ViewAction,
 };
 pub use split::run as run_split;

@@ -6,16 +6,16 @@ use clap::Parser as _;
 
 use super::args::{
     Cli, Command, DepthName, ExportArgs, FormatName, MergeArgs, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs,
-    SplitArgs, UpName,
+    SplitArgs, TrainArgs, UpName,
 };
 use super::request::{
-    Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Model, Plan, Profiles, Render, RenderViews, Request,
+    Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Plan, Profiles, Render, RenderViews, Request,
     SplitScene, Status, Train, View, ViewAction,
 };
 use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
-use crate::jobs::{Resume, Settings};
+use crate::jobs::{self, Model, Resume, Settings};
 use crate::kernels::surface_depth::DepthKind;
 use crate::mesh::{Layers, Up};
 use crate::plan::Faults;
@@ -44,26 +44,13 @@ where
     if !refused.is_empty() {
         return Err(UsageError::Refused { flags: refused });
     }
+    let command = args.iter().skip(1).cloned().collect();
     let cli = Cli::try_parse_from(args).map_err(|error| UsageError::Arguments(Box::new(error)))?;
     Ok(match cli.command {
-        Command::Train(train) => {
-            let resume = match (train.resume, train.start_checkpoint) {
-                (Some(Some(path)), _) | (None, Some(path)) => Some(Resume::From(path)),
-                (Some(None), _) => Some(Resume::Latest),
-                (None, None) => None,
-            };
-            Request::Train(Train {
-                faults: Faults::read(&train.settings.device.fault)?,
-                settings: settings(train.settings)?,
-                resume,
-                overwrite: train.overwrite,
-                colmap: train.colmap,
-                mesh: train.mesh,
-                json: train.json,
-                quiet: train.quiet,
-            })
-        }
+        Command::Train(args) => Request::Train(train(args, command)?),
         Command::Eval(eval) => Request::Eval(Eval {
+            mesh: drawn(&eval.model),
+            quiet: eval.model.quiet,
             model: model(eval.model)?,
             json: eval.json,
             write: eval.write,
@@ -71,6 +58,8 @@ where
             distances: eval.distances,
         }),
         Command::Render(render) => Request::Render(Render {
+            mesh: drawn(&render.model),
+            quiet: render.model.quiet,
             model: model(render.model)?,
             views: match (render.path, render.cameras.as_str()) {
                 (Some(path), _) => RenderViews::Path(path),
@@ -91,8 +80,10 @@ where
         Command::Export(args) => Request::Export(export(args)?),
         Command::Mesh(args) => Request::Mesh(mesh(args)?),
         Command::Plan(plan) => Request::Plan(Plan {
-            faults: Faults::read(&plan.settings.device.fault)?,
-            settings: settings(plan.settings)?,
+            job: jobs::Plan {
+                faults: Faults::read(&plan.settings.device.fault)?,
+                settings: settings(plan.settings)?,
+            },
             explain: plan.explain,
             json: plan.json,
             mesh: plan.mesh,
@@ -148,19 +139,43 @@ where
     })
 }
 
+/// `command` is for the index of the run.
+fn train(args: TrainArgs, command: Vec<String>) -> Result<Train, UsageError> {
+    let resume = match (args.resume, args.start_checkpoint) {
+        (Some(Some(path)), _) | (None, Some(path)) => Some(Resume::From(path)),
+        (Some(None), _) => Some(Resume::Latest),
+        (None, None) => None,
+    };
+    Ok(Train {
+        job: jobs::Train {
+            faults: Faults::read(&args.settings.device.fault)?,
+            settings: settings(args.settings)?,
+            resume,
+            overwrite: args.overwrite,
+            colmap: args.colmap,
+            mesh: args.mesh,
+            command,
+        },
+        json: args.json,
+        quiet: args.quiet,
+    })
+}
+
 fn split(args: SplitArgs) -> Result<SplitScene, UsageError> {
     Ok(SplitScene {
-        faults: Faults::read(&args.settings.device.fault)?,
-        settings: settings(args.settings)?,
-        options: SplitOptions {
-            gaussians: args.gaussians,
-            blocks: args.blocks.0,
-            margin: args.margin,
-            min_views: args.min_views,
-            max_views: args.max_views,
-            up: args.up,
+        job: jobs::Split {
+            faults: Faults::read(&args.settings.device.fault)?,
+            settings: settings(args.settings)?,
+            options: SplitOptions {
+                gaussians: args.gaussians,
+                blocks: args.blocks.0,
+                margin: args.margin,
+                min_views: args.min_views,
+                max_views: args.max_views,
+                up: args.up,
+            },
+            plan_only: args.plan_only,
         },
-        plan_only: args.plan_only,
         json: args.json,
     })
 }
@@ -208,40 +223,29 @@ fn settings(args: SettingsArgs) -> Result<Settings, UsageError> {
     })
 }
 
+/// The mesh that is drawn in the place of a model.
+fn drawn(args: &ModelArgs) -> Option<DrawnMesh> {
+    args.mesh.as_ref().map(|path| DrawnMesh {
+        path: path.clone(),
+        samples: args.samples.unwrap_or(Drawn::SAMPLES),
+    })
+}
+
 fn model(args: ModelArgs) -> Result<Model, UsageError> {
-    let ModelArgs {
-        target,
-        model_path,
-        scene,
-        iteration,
-        mesh,
-        samples,
-        set,
-        flags,
-        device,
-        quiet,
-    } = args;
-    let faults = Faults::read(&device.fault)?;
-    let scene = scene.map(|scene| scene_of(&scene));
-    let mut overrides: Vec<Override> = scene.into_iter().chain(flags.0).chain(device.flags.0).collect();
-    overrides.extend(settings_of(set)?);
+    let faults = Faults::read(&args.device.fault)?;
+    let scene = args.scene.map(|scene| scene_of(&scene)).into_iter();
+    let mut overrides: Vec<Override> = scene.chain(args.flags.0).chain(args.device.flags.0).collect();
+    overrides.extend(settings_of(args.set)?);
+    let inputs = Inputs {
+        overrides,
+        ..Inputs::default()
+    };
     Ok(Model {
         // The parser has seen to it that one of them is given.
-        target: target.or(model_path).unwrap_or_default(),
-        iteration,
-        mesh: mesh.map(|path| DrawnMesh {
-            path,
-            samples: samples.unwrap_or(Drawn::SAMPLES),
-        }),
-        settings: Settings {
-            inputs: Inputs {
-                overrides,
-                ..Inputs::default()
-            },
-            auto: false,
-        },
+        target: args.target.or(args.model_path).unwrap_or_default(),
+        iteration: args.iteration,
+        settings: Settings { inputs, auto: false },
         faults,
-        quiet,
     })
 }
 
@@ -269,15 +273,19 @@ fn mesh(args: MeshArgs) -> Result<Mesh, UsageError> {
     })?;
     let overrides = method.into_iter().chain(formats).chain(cap);
     model.settings.inputs.overrides.extend(overrides);
+    let up = match args.up {
+        UpName::Scene => Up::Scene,
+        UpName::Y => Up::Y,
+    };
     Ok(Mesh {
-        model,
-        output: args.output,
-        up: match args.up {
-            UpName::Scene => Up::Scene,
-            UpName::Y => Up::Y,
+        job: jobs::Mesh {
+            model,
+            output: args.output,
+            up,
+            dry_run: args.dry_run,
         },
-        dry_run: args.dry_run,
         json: args.json,
+        quiet: args.quiet,
     })
 }
 

@@ -1,13 +1,14 @@
 //! `kiln render`: pictures of a model.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::exit::unprinted;
-use super::request::{DrawnMesh, Model, Render, RenderViews};
-use super::stored::{boxed, load, news, open, open_scene, progress, scene};
+use super::listener::Listener;
+use super::request::{DrawnMesh, Render, RenderViews};
 use super::{Exit, Failure};
-use crate::run::{Cameras, Drawn};
+use crate::jobs::{Model, News, Opened, OpenedScene, Purpose, RequestError};
+use crate::run::{self, Cameras, Drawn};
 
 /// Renders and prints the path of every picture to `out`.
 ///
@@ -16,25 +17,35 @@ use crate::run::{Cameras, Drawn};
 pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let Render {
         model,
+        mesh,
+        quiet,
         views,
         layers,
         output,
     } = request;
-    if let Some(mesh) = &model.mesh {
-        return run_mesh(mesh, &model, views, layers.depth.is_some(), &output, out);
+    let mut listener = Listener::new(quiet);
+    if let Some(mesh) = &mesh {
+        return run_mesh(
+            mesh,
+            &model,
+            (views, layers.depth.is_some()),
+            &output,
+            &mut listener,
+            out,
+        );
     }
-    let opened = open("render", &model)?;
-    let cameras = cameras(views, || scene(&opened, &model).map_err(boxed))?;
-    let stored = load(&opened, &model)?;
+    let mut listen = |news: News<'_>| listener.hear(&news);
+    let opened = Opened::of(Purpose::Render, &model, &mut listen)?;
+    let cameras = cameras(views, || opened.scene(&model))?;
+    let stored = opened.load(&model, &mut listen)?;
     for warning in stored.warnings() {
-        let _ = writeln!(io::stderr(), "warning: {warning}");
+        listen(News::Warning(warning));
     }
-    let mut news = news(model.quiet);
+    let mut views = |views| listen(News::Views(views));
     let paths = match layers.depth.is_some() || layers.normals {
-        true => stored.render_layers(&cameras, layers, &output, &mut news),
-        false => stored.render(&cameras, &output, &mut news),
-    }
-    .map_err(boxed)?;
+        true => stored.render_layers(&cameras, layers, &output, &mut views),
+        false => stored.render(&cameras, &output, &mut views),
+    }?;
     print(&paths, out)
 }
 
@@ -42,38 +53,31 @@ pub fn run(request: Render, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure
 fn run_mesh(
     mesh: &DrawnMesh,
     model: &Model,
-    views: RenderViews,
-    depth: bool,
+    (views, depth): (RenderViews, bool),
     output: &Path,
+    listener: &mut Listener,
     out: &mut dyn Write,
 ) -> Result<Exit, Box<dyn Failure>> {
-    let opened = open_scene("render", model)?;
+    let opened = OpenedScene::of(Purpose::Render, model, &mut |news| listener.hear(&news))?;
     let cameras = cameras(views, || Ok(opened.scene.clone()))?;
     let drawn = Drawn::load(
         &mesh.path,
         mesh.samples,
         (&opened.profile, opened.run.as_deref()),
         &opened.open,
-    )
-    .map_err(boxed)?;
-    let mut progress = progress(model.quiet);
-    if !model.quiet {
-        let _ = writeln!(io::stderr(), "mesh: {}", drawn.describe());
-    }
+    )?;
+    listener.say(format_args!("mesh: {}", drawn.describe()));
+    let mut progress = |now| listener.hear(&News::Views(run::News::Progress(now)));
     let paths = if depth {
         drawn.render_depth(&cameras, output, &mut progress)
     } else {
         drawn.render(&cameras, output, &mut progress)
-    }
-    .map_err(boxed)?;
+    }?;
     print(&paths, out)
 }
 
 /// Where the views come from; those of a set from `scene`.
-fn cameras(
-    views: RenderViews,
-    scene: impl FnOnce() -> Result<PathBuf, Box<dyn Failure>>,
-) -> Result<Cameras, Box<dyn Failure>> {
+fn cameras(views: RenderViews, scene: impl FnOnce() -> Result<PathBuf, RequestError>) -> Result<Cameras, RequestError> {
     Ok(match views {
         RenderViews::File(path) => Cameras::File(path),
         RenderViews::Path(path) => Cameras::Path(path),
@@ -83,7 +87,7 @@ fn cameras(
 
 fn print(paths: &[PathBuf], out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     for path in paths {
-        writeln!(out, "{}", path.display()).map_err(|error| boxed(unprinted(error)))?;
+        writeln!(out, "{}", path.display()).map_err(unprinted)?;
     }
     Ok(Exit::Ok)
 }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use super::args::Shell;
 use crate::export::Format;
-use crate::jobs::{Resume, Settings};
-use crate::mesh::{Layers, Up};
-use crate::plan::Faults;
+use crate::jobs::{self, Model, Settings};
+use crate::mesh::Layers;
 use crate::plugins::Subset;
-use crate::project::{MergeRequest, SplitOptions};
+use crate::project::MergeRequest;
 use crate::scene::Split;
 use crate::serve::Listen;
 
@@ -65,14 +64,8 @@ pub struct Inspect {
 /// `kiln split`
 #[derive(Clone, Debug, PartialEq)]
 pub struct SplitScene {
-    /// Inputs of the profile of the blocks' runs; `run.output` is the project's folder.
-    pub settings: Settings,
-    /// What is made to go wrong.
-    pub faults: Faults,
-    /// How to split.
-    pub options: SplitOptions,
-    /// Write nothing.
-    pub plan_only: bool,
+    /// What to make.
+    pub job: jobs::Split,
     /// Machine-readable output.
     pub json: bool,
 }
@@ -111,18 +104,8 @@ pub struct Memory {
 /// `kiln train`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Train {
-    /// Inputs of the profile.
-    pub settings: Settings,
-    /// What is made to go wrong.
-    pub faults: Faults,
-    /// Where to resume, when asked to.
-    pub resume: Option<Resume>,
-    /// Deletes a run of the same scene that is in the way.
-    pub overwrite: bool,
-    /// Poses are found by COLMAP.
-    pub colmap: bool,
-    /// A mesh of the model in the end.
-    pub mesh: bool,
+    /// What to do.
+    pub job: jobs::Train,
     /// Events as JSON lines on standard output.
     pub json: bool,
     /// No progress line.
@@ -138,28 +121,15 @@ pub struct DrawnMesh {
     pub samples: u32,
 }
 
-/// The model that `kiln eval` and `kiln render` work on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    /// Run folder or PLY file.
-    pub target: PathBuf,
-    /// Iteration of a run.
-    pub iteration: Option<u32>,
-    /// A mesh to draw in its place; `target` is then a scene, or a run on it.
-    pub mesh: Option<DrawnMesh>,
-    /// What the command line sets; the run's own settings lie below.
-    pub settings: Settings,
-    /// What is made to go wrong.
-    pub faults: Faults,
-    /// No progress line.
-    pub quiet: bool,
-}
-
 /// `kiln eval`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Eval {
     /// What to evaluate.
     pub model: Model,
+    /// A mesh to draw in its place; `model` then names a scene, or a run on it.
+    pub mesh: Option<DrawnMesh>,
+    /// No progress line.
+    pub quiet: bool,
     /// Machine-readable output.
     pub json: bool,
     /// Write into the run folder.
@@ -175,6 +145,10 @@ pub struct Eval {
 pub struct Render {
     /// What to render.
     pub model: Model,
+    /// A mesh to draw in its place; `model` then names a scene, or a run on it.
+    pub mesh: Option<DrawnMesh>,
+    /// No progress line.
+    pub quiet: bool,
     /// Which views of it.
     pub views: RenderViews,
     /// Depths or normals instead of colours.
@@ -186,16 +160,12 @@ pub struct Render {
 /// `kiln mesh`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {
-    /// What to make a mesh of.
-    pub model: Model,
-    /// Folder of the files; none for one beside the model.
-    pub output: Option<PathBuf>,
-    /// Which way is up in the files.
-    pub up: Up,
-    /// Only print what it would take.
-    pub dry_run: bool,
+    /// What to make.
+    pub job: jobs::Mesh,
     /// Stages as JSON lines on standard output.
     pub json: bool,
+    /// No progress line.
+    pub quiet: bool,
 }
 
 /// Views that `kiln render` draws.
@@ -229,10 +199,8 @@ pub struct Export {
 /// `kiln plan`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Inputs of the profile.
-    pub settings: Settings,
-    /// What is made to go wrong.
-    pub faults: Faults,
+    /// What to plan.
+    pub job: jobs::Plan,
     /// Also print every tensor.
     pub explain: bool,
     /// JSON instead of the table.

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use super::exit::unprinted;
 use super::request::Status;
-use super::stored::boxed;
 use super::{Exit, Failure};
 use crate::memory::MIB;
 use crate::project::{BlockState, BlockStatus, ProjectFolder, ProjectStatus, project_status};
@@ -17,15 +16,15 @@ const SHOWN: usize = 8;
 /// # Errors
 /// When there is no project, or something in it is not as it was split.
 pub fn run(request: &Status, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let project = ProjectFolder::open(&request.project).map_err(boxed)?;
-    let status = project_status(&project).map_err(boxed)?;
+    let project = ProjectFolder::open(&request.project)?;
+    let status = project_status(&project)?;
     let printed = match request.json {
         true => serde_json::to_writer_pretty(&mut *out, &status)
             .map_err(io::Error::from)
             .and_then(|()| writeln!(out)),
         false => print(&status, out),
     };
-    printed.map_err(|error| boxed(unprinted(error)))?;
+    printed.map_err(unprinted)?;
     Ok(Exit::Ok)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::shell::word;
 
-/// What is asked for does not go together, or is not there.
+/// Parts of the request do not go together, or what it names is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// Something else where a model is wanted.

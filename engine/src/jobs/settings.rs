@@ -1,4 +1,4 @@
-//! Settings as they are asked for, before scene and device are known.
+//! Settings of a request, before scene and device are known.
 
 use std::path::PathBuf;
 

@@ -4,9 +4,8 @@
 //! anew, and the run goes on from there with submissions half as long and with passes marked. A second one ends the run
 //! with a report, because a device that is lost twice will be lost again.
 
-use std::io::{self, Read as _, Write};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,6 @@ use crate::config::{Care, Profile};
 use crate::export::write_json;
 use crate::plan::{Faults, OpenDevice, PlanError, open_device};
 use crate::record::run_folder::REPORT_FILE;
-use crate::record::sinks::Terminal;
 
 /// Attempts to open a device that was lost; drivers take a moment to come back.
 const ATTEMPTS: u32 = 5;
@@ -96,52 +94,5 @@ pub(super) fn reopen(profile: &Profile, faults: &Faults) -> Result<OpenDevice, P
             }
             other => return other,
         }
-    }
-}
-
-/// A writer that several sessions of a run write to, one after the other.
-#[derive(Clone)]
-pub(super) struct Shared(Arc<Mutex<Box<dyn Write + Send>>>);
-
-impl Shared {
-    pub(crate) fn new(out: Box<dyn Write + Send>) -> Self {
-        Self(Arc::new(Mutex::new(out)))
-    }
-}
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
-    }
-}
-
-/// Where a run speaks, for as many sessions as it takes.
-pub(super) struct Outlets {
-    terminal: Option<(Shared, bool)>,
-    json: Option<Shared>,
-}
-
-impl Outlets {
-    pub(crate) fn new(terminal: Option<Terminal>, json: Option<Box<dyn Write + Send>>) -> Self {
-        Self {
-            terminal: terminal.map(|terminal| {
-                let (out, live) = terminal.into_parts();
-                (Shared::new(out), live)
-            }),
-            json: json.map(Shared::new),
-        }
-    }
-
-    pub(super) fn terminal(&self) -> Option<Terminal> {
-        let (out, live) = self.terminal.as_ref()?;
-        Some(Terminal::new(Box::new(out.clone()), *live))
-    }
-
-    pub(super) fn json(&self) -> Option<Box<dyn Write + Send>> {
-        self.json.clone().map(|out| Box::new(out) as _)
     }
 }

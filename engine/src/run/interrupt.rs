@@ -53,6 +53,8 @@ pub struct Interrupt {
     asked: Arc<AtomicUsize>,
     /// Somebody looks at the answer soon and has something to save.
     heard: Arc<AtomicBool>,
+    /// To be attached to signals by [`Interrupt::attach`].
+    waits: Arc<AtomicBool>,
 }
 
 impl Interrupt {
@@ -62,13 +64,35 @@ impl Interrupt {
         Self::default()
     }
 
+    /// An answer that Ctrl-C and termination change as soon as a job has something to save; until then they end the process as
+    /// they end any other.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let interrupt = Self::default();
+        interrupt.waits.store(true, Ordering::SeqCst);
+        interrupt
+    }
+
+    /// Attaches an [`Interrupt::of_process`]; others stay as they are. Without a handler a signal ends the process.
+    pub fn attach(&self) {
+        if self.waits.swap(false, Ordering::SeqCst) {
+            // A run without a handler is better than none.
+            let _ = self.listen();
+        }
+    }
+
     /// Attaches to Ctrl-C and termination for the rest of the process. Call it once, before the first step.
     ///
     /// # Errors
     /// When the system refuses a handler or a thread.
     pub fn install() -> io::Result<Self> {
         let interrupt = Self::default();
-        let own = interrupt.clone();
+        interrupt.listen()?;
+        Ok(interrupt)
+    }
+
+    fn listen(&self) -> io::Result<()> {
+        let own = self.clone();
         let mut first: Option<Instant> = None;
         for_each_signal(move |signal| match first {
             // Also when the loop has saved everything by now and listens no more.
@@ -78,8 +102,7 @@ impl Interrupt {
                 first = Some(Instant::now());
             }
             _ => end_at_once(),
-        })?;
-        Ok(interrupt)
+        })
     }
 
     /// Whether [`Interrupt::signal`] is looked at soon and there is something to save; if not, a signal ends the

@@ -9,7 +9,6 @@ pub use recovery::run;
 pub(super) use results::{comments, triangle_comments};
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use super::interrupt::{Interrupt, Signal};
 use super::left_out::LeftOut;
 use super::resolution_phases::Phase;
 use super::watch::{Context, Orders, Watch};
-use super::{RunError, early_stop};
+use super::{Outlets, RunError, early_stop};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
@@ -27,7 +26,7 @@ use crate::record::clock::{Rate, Stopwatch};
 use crate::record::events::{Event, EventRow, Primitive, RunEvent, Stage, Start, TrainRow};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{MadeBy, RunFolder, Status};
-use crate::record::sinks::{Sinks, Terminal};
+use crate::record::sinks::Sinks;
 use crate::scene::{LoadReport, SceneIndex, ViewSampler};
 use crate::train::{StepStatus, Trainer};
 
@@ -51,10 +50,8 @@ pub struct RunRequest {
     pub resume: Option<ResumeFrom>,
     /// Deletes a run of the same scene that is in the way.
     pub overwrite: bool,
-    /// Where progress is shown; `None` shows nothing.
-    pub terminal: Option<Terminal>,
-    /// Where events go as JSON lines.
-    pub json: Option<Box<dyn Write + Send>>,
+    /// Where progress is shown and events go.
+    pub outlets: Outlets,
 }
 
 impl RunRequest {
@@ -71,8 +68,7 @@ impl RunRequest {
             made_by: MadeBy::default(),
             resume: None,
             overwrite: false,
-            terminal: None,
-            json: None,
+            outlets: Outlets::default(),
         }
     }
 }

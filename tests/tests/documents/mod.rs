@@ -269,10 +269,10 @@ fn commands_of_other_pages_are_understood() {
                     .output();
                 let words = String::from_utf8(words.unwrap().stdout).unwrap();
                 let settings = match parse(words.lines()) {
-                    Ok(Request::Train(train)) => train.settings,
-                    Ok(Request::Mesh(mesh)) => mesh.model.settings,
+                    Ok(Request::Train(train)) => train.job.settings,
+                    Ok(Request::Mesh(mesh)) => mesh.job.model.settings,
                     Ok(Request::Render(render)) => render.model.settings,
-                    Ok(Request::Split(split)) => split.settings,
+                    Ok(Request::Split(split)) => split.job.settings,
                     Ok(Request::Eval(eval)) => eval.model.settings,
                     // Nothing of them is a setting.
                     Ok(Request::Merge(_) | Request::Status(_)) => continue,

@@ -117,9 +117,9 @@ const ALLOWED: [(&str, &[&str], &str); 22] = [
         &["OpenOptions"],
         "a new file, of a name that is free",
     ),
-    ("engine/src/cli/block.rs", &["remove_file"], "the block's own record"),
+    ("engine/src/jobs/block.rs", &["remove_file"], "the block's own record"),
     (
-        "engine/src/cli/colmap.rs",
+        "engine/src/jobs/poses/colmap.rs",
         &["create_dir_all"],
         "the folder that COLMAP works in",
     ),

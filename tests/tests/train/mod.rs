@@ -11,6 +11,7 @@ mod deterministic;
 mod fisheye;
 mod guard;
 mod images;
+mod jobs;
 mod large_photos;
 mod losses;
 mod neighbour;

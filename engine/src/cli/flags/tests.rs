@@ -41,17 +41,17 @@ fn every_row_is_what_happens() {
             match (row, parse(line)) {
                 (Row::Sets(typed), Ok(Request::Train(train))) => {
                     let (flag, value) = example(typed).unwrap();
-                    let overrides = &train.settings.inputs.overrides;
+                    let overrides = &train.job.settings.inputs.overrides;
                     let set = overrides.iter().find(|set| set.key == flag.key);
                     assert_eq!(set.map(|set| &set.value), Some(&value), "{shown}");
-                    match train.settings.preliminary() {
+                    match train.job.settings.preliminary() {
                         Ok(profile) => assert!(has_key(&profile, flag.key), "{shown}"),
                         Err(ConfigError::Range { key: found, .. }) => assert_eq!(found, flag.key, "{shown}"),
                         Err(other) => panic!("{shown}: {other}"),
                     }
                 }
                 (Row::Does(..), Ok(Request::Train(train))) => {
-                    assert!(train.quiet || train.resume.is_some(), "{shown}");
+                    assert!(train.quiet || train.job.resume.is_some(), "{shown}");
                 }
                 (Row::Refused(_, _, instead) | Row::RefusedWith(_, _, _, instead), Err(error)) => {
                     assert!(matches!(error, UsageError::Refused { .. }), "{shown}: {error}");
@@ -120,6 +120,7 @@ fn flags_whose_key_means_the_same_set_it() {
             panic!("not train");
         };
         let set = train
+            .job
             .settings
             .inputs
             .overrides
@@ -161,7 +162,7 @@ fn a_known_command_line_carries_over() {
     let Request::Train(train) = parse(line.split_whitespace()).unwrap() else {
         panic!("not train");
     };
-    let profile = train.settings.preliminary().unwrap();
+    let profile = train.job.settings.preliminary().unwrap();
     assert_eq!(profile.dataset.path.as_deref(), Some("garden"));
     assert_eq!(
         (profile.dataset.resolution, &profile.dataset.hold_out),

@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::super::Failure;
-use super::super::named::SOG_INDICES;
 use super::run::size;
-use super::{Description, boxed, mib, pretty};
+use super::{Description, mib, pretty};
 use crate::export::{FileSummary, ModelFile, PlyError, RenderMode, read_model_file, summarize_file};
+use crate::jobs::named::SOG_INDICES;
 use crate::run::RunError;
 
 /// Folders that levels of detail lie deep at most.
@@ -28,8 +28,8 @@ impl FileDescription {
     pub(super) fn of(path: &Path) -> Result<Option<Self>, Box<dyn Failure>> {
         let is_index = SOG_INDICES.iter().any(|name| path.ends_with(name));
         let summary = match is_index {
-            true => Some(of_folder(path).map_err(|error| boxed(RunError::from(error)))?),
-            false => summarize_file(path).map_err(boxed)?,
+            true => Some(of_folder(path).map_err(RunError::from)?),
+            false => summarize_file(path)?,
         };
         Ok(summary.map(|summary| Self {
             path: path.display().to_string(),

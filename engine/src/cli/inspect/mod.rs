@@ -8,9 +8,10 @@ mod scene;
 use std::io::{self, Write};
 
 use super::exit::unprinted;
-use super::named::{is_of_triangles, other_than_a_model};
 use super::request::Inspect;
 use super::{Exit, Failure, UsageError};
+use crate::jobs::Purpose;
+use crate::jobs::named::{is_of_triangles, other_than_a_model};
 use crate::plan::list_devices;
 use crate::record::run_folder::record_path;
 use crate::record::words::count;
@@ -21,38 +22,34 @@ use crate::record::words::count;
 /// When it cannot be read, or `out` cannot be written.
 pub fn run(request: &Inspect, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
     let target = request.target.as_path();
-    let other = || other_than_a_model("inspect", target).map(boxed);
+    let other = || other_than_a_model(Purpose::Inspect, target);
     let found: Box<dyn Description> = if target.is_file() {
-        if let Some(error) = other().or_else(|| is_of_triangles(target, target).map(boxed)) {
-            return Err(error);
+        if let Some(error) = other().or_else(|| is_of_triangles(target, target)) {
+            return Err(error.into());
         }
         match file::FileDescription::of(target)? {
             Some(file) => Box::new(file),
-            None => Box::new(ply::PlyDescription::of(target).map_err(boxed)?),
+            None => Box::new(ply::PlyDescription::of(target)?),
         }
     } else if record_path(target).exists() {
-        Box::new(run::RunDescription::of(target).map_err(boxed)?)
+        Box::new(run::RunDescription::of(target)?)
     } else if target.exists() {
-        let profile = request.settings.preliminary().map_err(boxed)?;
+        let profile = request.settings.preliminary()?;
         let scene = scene::SceneDescription::of(target, &profile);
-        let scene = scene.map_err(|error| other().unwrap_or_else(|| boxed(error)))?;
+        let scene = scene.map_err(|error| other().map_or_else(|| error.into(), Box::<dyn Failure>::from))?;
         // Without a driver nothing is known of the card that the scene is for.
         Box::new(scene.on(&list_devices().unwrap_or_default()))
     } else {
         let shown = target.display().to_string();
-        return Err(boxed(UsageError::NothingThere { shown }));
+        return Err(UsageError::NothingThere { shown }.into());
     };
     let written = if request.json {
         found.json(out)
     } else {
         found.print(out)
     };
-    written.map_err(|error| boxed(unprinted(error)))?;
+    written.map_err(unprinted)?;
     Ok(Exit::Ok)
-}
-
-fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
-    Box::new(error)
 }
 
 /// Something that was looked at.

@@ -18,8 +18,8 @@ use report::MemoryReport;
 /// # Errors
 /// When there is no run, its records cannot be read, or `out` cannot be written.
 pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
-    let found = find::run(target).map_err(boxed)?;
-    let report = MemoryReport::of(&found.root, &found.record).map_err(boxed)?;
+    let found = find::run(target)?;
+    let report = MemoryReport::of(&found.root, &found.record)?;
     let settings = resolve(&Inputs {
         file: Some(config_path(&found.root)),
         ..Inputs::default()
@@ -33,16 +33,12 @@ pub fn run(target: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Box<d
     } else {
         print(&report, primitive, out)
     };
-    written.map_err(|error| boxed(unprinted(error)))?;
+    written.map_err(unprinted)?;
     Ok(Exit::Ok)
 }
 
 /// Events that are printed, the last ones; `--json` has all.
 const MOST_TOLD: usize = 20;
-
-fn boxed<E: Failure + 'static>(error: E) -> Box<dyn Failure> {
-    Box::new(error)
-}
 
 fn print_json(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, report)?;

@@ -1,8 +1,7 @@
 //! Jobs: requests that cannot be done, and COLMAP.
 
 use super::{complete, golden, path, system};
-use crate::cli::ColmapError;
-use crate::jobs::RequestError;
+use crate::jobs::{PosesError, RequestError};
 
 #[test]
 fn jobs() {
@@ -98,32 +97,32 @@ fn jobs() {
             OfCut,
         ]
     );
-    let colmap = vec![
-        ColmapError::Absent,
-        ColmapError::Failed {
+    let poses = vec![
+        PosesError::Absent,
+        PosesError::Failed {
             step: "feature_extractor",
             status: "exit status: 1".to_owned(),
             said: "no images were found".to_owned(),
             log: path("runs/garden-colmap/colmap.log"),
         },
-        ColmapError::NoModel {
+        PosesError::NoModel {
             photos: 12,
             folder: path("garden/images"),
             log: path("runs/garden-colmap/colmap.log"),
         },
-        ColmapError::System {
+        PosesError::System {
             action: "make the folder",
             path: path("runs/garden-colmap/sparse"),
             source: system(std::io::ErrorKind::PermissionDenied),
         },
-        ColmapError::Interrupted {
+        PosesError::Interrupted {
             step: "mapper",
             signal: crate::run::interrupt::Signal::Interrupt,
         },
     ];
     examples.extend(complete!(
-        ColmapError,
-        colmap,
+        PosesError,
+        poses,
         [Absent, Failed, NoModel, System, Interrupted]
     ));
     golden("jobs", examples);

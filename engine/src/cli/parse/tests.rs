@@ -24,7 +24,7 @@ fn train(line: &str) -> Train {
 }
 
 fn profile(line: &str) -> Profile {
-    train(line).settings.resolve(GPU).unwrap()
+    train(line).job.settings.resolve(GPU).unwrap()
 }
 
 #[test]
@@ -100,14 +100,14 @@ fn every_accepted_flag_reaches_its_key() {
 
 #[test]
 fn resume_quiet_and_other_commands() {
-    assert_eq!(train("kiln train s").resume, None);
-    assert_eq!(train("kiln train --resume s").resume, Some(Resume::Latest));
+    assert_eq!(train("kiln train s").job.resume, None);
+    assert_eq!(train("kiln train --resume s").job.resume, Some(Resume::Latest));
     assert_eq!(
-        train("kiln train s --resume=a.ckpt").resume,
+        train("kiln train s --resume=a.ckpt").job.resume,
         Some(Resume::From("a.ckpt".into()))
     );
     assert_eq!(
-        train("kiln train s --start_checkpoint a").resume,
+        train("kiln train s --start_checkpoint a").job.resume,
         Some(Resume::From("a".into()))
     );
     assert!(train("kiln train s --quiet").quiet && !train("kiln train s").quiet);
@@ -176,7 +176,7 @@ fn eval_and_render() {
 
 #[test]
 fn cpu_drivers_need_permission() {
-    let resolve = |line: &str| train(line).settings.resolve(CPU);
+    let resolve = |line: &str| train(line).job.settings.resolve(CPU);
     assert!(matches!(resolve("kiln train s"), Err(AutoError::CpuNotAllowed)));
     assert!(matches!(
         resolve("kiln train s --profile 8gb"),
@@ -195,7 +195,11 @@ fn cpu_drivers_need_permission() {
 
 #[test]
 fn errors_name_the_flag() {
-    let error = train("kiln train s --sh_degree 4").settings.resolve(GPU).unwrap_err();
+    let error = train("kiln train s --sh_degree 4")
+        .job
+        .settings
+        .resolve(GPU)
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "`model.sh_degree` is 4, allowed: 0 to 3 (--sh-degree)"

@@ -43,8 +43,7 @@ impl Session {
             made_by,
             resume,
             overwrite,
-            terminal,
-            json,
+            outlets,
         } = request;
         let (scene, opened) = match loaded {
             Some(loaded) => loaded,
@@ -182,10 +181,11 @@ impl Session {
         }
         drop(first);
         folder.write_inputs(&scene, &points, from.is_some())?;
+        let terminal = outlets.terminal();
         let aloud = terminal.is_some();
         let mut sinks = Sinks::open(&profile.sinks, folder.root(), terminal, &stamp)?;
         folder.list(sinks.files().iter().map(String::as_str))?;
-        if let Some(out) = json {
+        if let Some(out) = outlets.json() {
             sinks.add(Box::new(JsonEvents::new(out)));
         }
         let may_grow = room.is_none_or(|room| trainer.report().capacities.i_cap >= room);

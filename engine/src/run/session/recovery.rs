@@ -7,7 +7,7 @@ use crate::config::Profile;
 use crate::plan::OpenDevice;
 use crate::record::events::Event;
 use crate::record::run_folder::{REPORT_FILE, RunFolder, RunScene, Status};
-use crate::run::device_loss::{Outlets, careful, reopen, write_report};
+use crate::run::device_loss::{careful, reopen, write_report};
 use crate::run::error::DeviceLoss;
 use crate::run::interrupt::Interrupt;
 use crate::train::TrainError;
@@ -31,13 +31,11 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
         made_by,
         resume,
         overwrite,
-        terminal,
-        json,
+        outlets,
     } = request;
     let caps = open.device.caps();
     let device = (caps.name.clone(), caps.driver.clone());
     let mut faults = open.faults.clone();
-    let outlets = Outlets::new(terminal, json);
     let mut request = |profile: &Profile, open: OpenDevice, resume: Option<ResumeFrom>| RunRequest {
         profile: profile.clone(),
         open,
@@ -48,8 +46,7 @@ pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunErro
         made_by: made_by.clone(),
         overwrite: overwrite && resume.is_none(),
         resume,
-        terminal: outlets.terminal(),
-        json: outlets.json(),
+        outlets: outlets.clone(),
     };
     let (mut open, mut from) = (open, resume.clone());
     let mut losses: Vec<DeviceLoss> = Vec::new();

@@ -1,50 +1,58 @@
-//! `kiln split BLOCK`: a block of a project in two, where it does not fit the card that is to train it.
+//! A block of a project in two, where it does not fit the card that is to train it.
 
-use std::io::{self, Write};
 use std::path::Path;
 
-use super::for_scene::{ForScene, for_scene};
-use super::request::SplitScene;
-use super::split::{SEEN_POINTS, print, steps_scaler, write_planned};
-use super::stored::boxed;
-use super::{Exit, Failure};
+use super::news::{Listener, News};
+use super::planned::{seen_options, steps_scaler, write_planned};
+use super::{ForScene, JobError, RequestError, Split};
 use crate::config::Inputs;
-use crate::jobs::RequestError;
 use crate::memory::Budget;
-use crate::plan::{REFERENCE_BYTES, scene_options};
+use crate::plan::REFERENCE_BYTES;
 use crate::project::{
     BlockEntry, BlockRecord, Cutting, PlanRecord, ProjectFolder, SplitOptions, Survey, ToCut, VERSION, half_names,
 };
 use crate::record::words::count;
-use crate::scene::{SceneIndex, SceneOptions};
+use crate::scene::SceneIndex;
 
-/// Cuts and prints the parts of the block to `out`.
+/// Cuts a block in two, or finds it cut; gives the project and the names of the parts.
 ///
 /// # Errors
-/// Whatever keeps the block from being cut; the caller prints it.
-pub(super) fn run(request: &SplitScene, block: &Path, out: &mut dyn Write) -> Result<Exit, Box<dyn Failure>> {
+/// Whatever keeps the block from being cut; the project is as it was then.
+pub(super) fn cut(
+    request: &Split,
+    block: &Path,
+    listen: &mut Listener<'_>,
+) -> Result<(ProjectFolder, Vec<String>), JobError> {
     if let Some(flag) = set(request) {
-        return Err(boxed(RequestError::OfCut {
-            block: block.to_owned(),
-            flag,
-        }));
+        let block = block.to_owned();
+        return Err(RequestError::OfCut { block, flag }.into());
     }
-    let (project, parts) = match Cutting::prepare(block).map_err(boxed)? {
+    let cutting = match Cutting::prepare(block)? {
+        ToCut::Whole(cutting) => *cutting,
         ToCut::Already { project, name } => {
             let parts = project.parts_of(&name);
-            (*project, parts)
-        }
-        ToCut::Whole(cutting) => {
-            let parts = half_names(&cutting.block.record.name).to_vec();
-            (cut(request, *cutting)?, parts)
+            return Ok((*project, parts));
         }
     };
-    print(&project, Some(&parts), request.json, out)?;
-    Ok(Exit::Ok)
+    let parts = half_names(&cutting.block.record.name).to_vec();
+    let lost = cutting.lost_iterations;
+    let (halves, entries) = match halves(request, &cutting) {
+        Ok(halves) => halves,
+        Err(error) => {
+            cutting.abandon();
+            return Err(error);
+        }
+    };
+    let project = cutting.commit(&halves, entries)?;
+    if lost > 0 {
+        let lost = count(lost, "iteration");
+        listen(News::Note(&format!("{lost} of the block's run are gone with it")));
+    }
+    Ok((project, parts))
 }
 
 /// The first flag that a project has settled.
-fn set(request: &SplitScene) -> Option<String> {
+fn set(request: &Split) -> Option<String> {
     let inputs = &request.settings.inputs;
     let (options, usual) = (&request.options, SplitOptions::default());
     let flags = [
@@ -70,54 +78,25 @@ fn set(request: &SplitScene) -> Option<String> {
     })
 }
 
-fn cut(request: &SplitScene, cutting: Cutting) -> Result<ProjectFolder, Box<dyn Failure>> {
-    let lost = cutting.lost_iterations;
-    match halves(request, &cutting) {
-        Ok((halves, entries)) => {
-            let project = cutting.commit(&halves, entries).map_err(boxed)?;
-            if lost > 0 {
-                // Losing a line of information is no reason to stop.
-                let _ = writeln!(
-                    io::stderr(),
-                    "note: {} of the block's run are gone with it",
-                    count(lost, "iteration")
-                );
-            }
-            Ok(project)
-        }
-        Err(error) => {
-            cutting.abandon();
-            Err(error)
-        }
-    }
-}
-
 /// The halves of a block, as they are and as the project lists them.
 type Halves = ([BlockRecord; 2], [BlockEntry; 2]);
 
 /// Makes the halves in the draft, by what the project was split with.
-fn halves(request: &SplitScene, cutting: &Cutting) -> Result<Halves, Box<dyn Failure>> {
+fn halves(request: &Split, cutting: &Cutting) -> Result<Halves, JobError> {
     let (project, block) = (&cutting.project, &cutting.block);
     let (record, settings) = (&block.record, &project.record.settings);
-    let stand_in = cutting.write_scene().map_err(boxed)?;
+    let stand_in = cutting.write_scene()?;
     let ForScene {
         profile, scene, path, ..
-    } = for_scene(&project.inputs(&stand_in, &Inputs::default()))?;
-    let seen = SceneOptions {
-        eval: false,
-        seen_points: SEEN_POINTS,
-        ..scene_options(&profile).map_err(boxed)?
-    };
-    let seen = SceneIndex::load(&path, &seen).map_err(boxed)?;
+    } = ForScene::of(&project.inputs(&stand_in, &Inputs::default()))?;
+    let seen = SceneIndex::load(&path, &seen_options(&profile)?)?;
     let (ground, bounds) = (&project.record.ground, &project.record.bounds);
     let survey = Survey::again(&scene, &seen, ground.into(), bounds.into());
     drop(seen);
-    let (cut, parts) = survey
-        .halve(block, half_names(&record.name), &project.record.options)
-        .map_err(boxed)?;
+    let (cut, parts) = survey.halve(block, half_names(&record.name), &project.record.options)?;
     let with_masks = profile.dataset.masks != "off";
     let draft = cutting.draft();
-    let files = draft.write_blocks(&scene, &survey, &cut, with_masks).map_err(boxed)?;
+    let files = draft.write_blocks(&scene, &survey, &cut, with_masks)?;
     let typed = Inputs {
         overrides: settings.overrides(),
         steps_scaler: settings.steps_scaler,

@@ -1,11 +1,10 @@
-//! `kiln train BLOCK`: a block of a project as an ordinary run.
+//! A block of a project as an ordinary run.
 
 use std::path::Path;
 
-use super::Failure;
-use super::stored::boxed;
+use super::{JobError, RequestError, Resume, Settings};
 use crate::config::Inputs;
-use crate::jobs::{RequestError, Resume, Settings};
+use crate::export::ExportError;
 use crate::project::{BlockFolder, DONE, Done, FolderLock, ProjectFolder};
 use crate::record::run_folder::record_path;
 use crate::run::RunEnd;
@@ -24,8 +23,8 @@ impl BlockTask {
     ///
     /// # Errors
     /// When it is not as it was split, its scene changed, or something is set that a block sets itself.
-    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, Box<dyn Failure>> {
-        let preliminary = settings.preliminary().map_err(boxed)?;
+    pub(super) fn of(settings: &Settings) -> Result<Option<Self>, JobError> {
+        let preliminary = settings.preliminary()?;
         let Some(path) = preliminary.dataset.path.as_deref().map(Path::new) else {
             return Ok(None);
         };
@@ -33,17 +32,15 @@ impl BlockTask {
             return Ok(None);
         }
         // Before the index is read: what it lists then stays.
-        let lock = FolderLock::share(path).map_err(boxed)?;
-        let (project, block) = ProjectFolder::around(path).map_err(boxed)?;
+        let lock = FolderLock::share(path)?;
+        let (project, block) = ProjectFolder::around(path)?;
         let own = ["dataset.images", "dataset.hold_out", "run.output", "run.name"];
         let mut overrides = settings.inputs.overrides.iter();
         if let Some(set) = overrides.find(|set| own.contains(&&*set.key)) {
-            return Err(boxed(RequestError::OfBlock {
-                block: block.root,
-                flag: set.flag.clone(),
-            }));
+            let (block, flag) = (block.root, set.flag.clone());
+            return Err(RequestError::OfBlock { block, flag }.into());
         }
-        project.check_inputs(&block).map_err(boxed)?;
+        project.check_inputs(&block)?;
         Ok(Some(Self {
             block,
             typed: settings.inputs.clone(),
@@ -56,20 +53,18 @@ impl BlockTask {
     ///
     /// # Errors
     /// When it was trained with other settings, or is damaged.
-    pub(super) fn done(&self, overwrite: bool) -> Result<Option<Done>, Box<dyn Failure>> {
+    pub(super) fn done(&self, overwrite: bool) -> Result<Option<Done>, JobError> {
         if overwrite {
             // Before its run is deleted: a block without a run must not count as trained.
             let path = self.block.root.join(DONE);
             return match std::fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    Err(boxed(crate::export::ExportError::new(&path, e)))
-                }
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(ExportError::new(&path, e).into()),
                 _ => Ok(None),
             };
         }
-        let done = self.block.done().map_err(boxed)?;
+        let done = self.block.done()?;
         if let Some(done) = &done {
-            self.block.check_typed(done, &self.typed).map_err(boxed)?;
+            self.block.check_typed(done, &self.typed)?;
         }
         Ok(done)
     }
@@ -88,7 +83,7 @@ impl BlockTask {
         (!overwrite && record_path(&self.block.run()).is_file()).then_some(Resume::Latest)
     }
 
-    /// The folder, for messages.
+    /// The folder.
     pub(super) fn folder(&self) -> &Path {
         &self.block.root
     }
@@ -97,11 +92,9 @@ impl BlockTask {
     ///
     /// # Errors
     /// When it left no model, or the note cannot be written.
-    pub(super) fn finish(&self, end: &RunEnd, seconds: f64, device: &str) -> Result<(), Box<dyn Failure>> {
+    pub(super) fn finish(&self, end: &RunEnd, seconds: f64, device: &str) -> Result<(), JobError> {
         let figures = (end.iterations, end.test_psnr);
-        self.block
-            .finish(&self.typed, figures, seconds, device)
-            .map_err(boxed)?;
+        self.block.finish(&self.typed, figures, seconds, device)?;
         Ok(())
     }
 }

@@ -5,11 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Failure;
-use super::stored::boxed;
+use super::shell::word;
+use super::{JobError, RequestError, Resume, Settings};
 use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
-use crate::jobs::shell::word;
-use crate::jobs::{RequestError, Resume, Settings};
 use crate::record::run_folder::{RunFolderError, Which, config_path, place, record_path};
 
 /// Largest `run.json` that is looked into.
@@ -30,8 +28,8 @@ pub(super) struct Resumed {
 ///
 /// # Errors
 /// When the settings are wrong, there is no such run, its scene is gone, or a recipe is named.
-pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed, Box<dyn Failure>> {
-    let typed = named(&settings.inputs).map_err(boxed)?;
+pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed, JobError> {
+    let typed = named(&settings.inputs)?;
     if settings.inputs.file.is_some() || typed.dataset.path.is_some() {
         let is_of_run = keep_scaled(&mut settings, &typed, resume)?;
         return Ok(Resumed { settings, is_of_run });
@@ -47,19 +45,18 @@ pub(super) fn of_run(mut settings: Settings, resume: &Resume) -> Result<Resumed,
     };
     let file = config_path(&path);
     if !file.is_file() {
-        return Err(match (is_placed, resume) {
-            (true, _) => boxed(RunFolderError::NoRun { path }),
-            (false, Resume::From(checkpoint)) => boxed(RequestError::NoRunAround {
-                checkpoint: checkpoint.clone(),
-            }),
-            (false, Resume::Latest) => boxed(RequestError::NoRunToResume),
-        });
+        let checkpoint = match resume {
+            _ if is_placed => return Err(RunFolderError::NoRun { path }.into()),
+            Resume::Latest => return Err(RequestError::NoRunToResume.into()),
+            Resume::From(checkpoint) => checkpoint.clone(),
+        };
+        return Err(RequestError::NoRunAround { checkpoint }.into());
     }
     if let Some(recipe) = settings.inputs.recipe {
-        return Err(boxed(RequestError::RecipeOfRun { recipe, run: path }));
+        return Err(RequestError::RecipeOfRun { recipe, run: path }.into());
     }
     if settings.inputs.profile.is_some() {
-        lay_budgets(&mut settings.inputs).map_err(boxed)?;
+        lay_budgets(&mut settings.inputs)?;
     }
     settings.inputs.file = Some(file);
     check_scene_is_there(&settings, &path)?;
@@ -86,7 +83,7 @@ fn named(inputs: &Inputs) -> Result<Profile, ConfigError> {
 ///
 /// # Errors
 /// When the memory profile cannot be read.
-fn keep_scaled(settings: &mut Settings, typed: &Profile, resume: &Resume) -> Result<bool, Box<dyn Failure>> {
+fn keep_scaled(settings: &mut Settings, typed: &Profile, resume: &Resume) -> Result<bool, JobError> {
     let Some(scene) = typed.dataset.path.as_deref().filter(|_| settings.inputs.file.is_none()) else {
         return Ok(false);
     };
@@ -101,7 +98,7 @@ fn keep_scaled(settings: &mut Settings, typed: &Profile, resume: &Resume) -> Res
     }
     settings.inputs.file = Some(config_path(&run));
     if settings.inputs.profile.is_some() {
-        lay_budgets(&mut settings.inputs).map_err(boxed)?;
+        lay_budgets(&mut settings.inputs)?;
     }
     if typed.run.output.is_none() && typed.run.name.is_none() {
         let output = Override::text("run.output", &goes_to.display().to_string(), "--resume");
@@ -137,42 +134,49 @@ fn around(resume: &Resume) -> Option<PathBuf> {
     })
 }
 
-/// Says where a scene may be named that is not where the run began.
-fn check_scene_is_there(settings: &Settings, run: &Path) -> Result<(), Box<dyn Failure>> {
-    let profile = settings.preliminary().map_err(boxed)?;
+/// Refuses a scene that is not where the run began.
+fn check_scene_is_there(settings: &Settings, run: &Path) -> Result<(), JobError> {
+    let profile = settings.preliminary()?;
     match profile.dataset.path.map(PathBuf::from) {
-        Some(path) if !path.exists() => Err(boxed(RequestError::SceneMoved {
-            path,
-            run: run.to_owned(),
-            instead: format!(
+        Some(path) if !path.exists() => {
+            let instead = format!(
                 "`kiln train SCENE --resume -o {} --config {}` goes on with it in the folder SCENE",
                 word(run),
                 word(&config_path(run))
-            ),
-        })),
+            );
+            let run = run.to_owned();
+            Err(RequestError::SceneMoved { path, run, instead }.into())
+        }
         _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
-    use super::super::{Request, parse};
+    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::scene::scratch::Scratch;
 
-    fn resumed(line: &str) -> Result<Resumed, String> {
-        let Ok(Request::Train(train)) = parse(line.split_whitespace()) else {
-            panic!("{line}");
+    const LATEST: Resume = Resume::Latest;
+
+    /// Settings of these keys.
+    fn typed(keys: &[(&str, &str)]) -> Settings {
+        let overrides = keys
+            .iter()
+            .map(|(key, value)| Override::new(key, (*value).to_owned(), "--set"));
+        let inputs = Inputs {
+            overrides: overrides.collect(),
+            ..Inputs::default()
         };
-        of_run(train.settings, &train.resume.unwrap()).map_err(|error| {
-            let hint = error.hint().map(|hint| format!("; {hint}"));
-            format!("{error}{}", hint.unwrap_or_default())
-        })
+        Settings { inputs, auto: false }
     }
 
-    fn reported(line: &str) -> String {
-        resumed(line).err().unwrap_or_default()
+    fn refused(settings: Settings, resume: &Resume) -> String {
+        match of_run(settings, resume) {
+            Ok(_) => String::new(),
+            Err(JobError::Request(error)) => format!("{error}; {}", error.hint().unwrap()),
+            Err(error) => error.to_string(),
+        }
     }
 
     /// A run on a scene that is there.
@@ -190,19 +194,18 @@ mod tests {
 
     #[test]
     fn what_goes_on_is_named() {
-        assert!(reported("kiln train --resume").starts_with("no run is given that is to go on"));
-        assert!(reported("kiln train --resume -o no/such").starts_with("no/such holds no run"));
-        assert_eq!(reported("kiln train scene --resume"), "");
-        assert!(reported("kiln train --resume=x.kiln").starts_with("x.kiln lies in no run"));
+        assert!(refused(typed(&[]), &LATEST).starts_with("no run is given that is to go on"));
+        assert!(refused(typed(&[("run.output", "no/such")]), &LATEST).starts_with("no/such holds no run"));
+        assert_eq!(refused(typed(&[("dataset.path", "scene")]), &LATEST), "");
+        let file = Resume::From("x.kiln".into());
+        assert!(refused(typed(&[]), &file).starts_with("x.kiln lies in no run"));
     }
 
     #[test]
     fn a_checkpoint_names_its_run() {
         let (_scratch, root) = run();
-        let found = resumed(&format!(
-            "kiln train --resume={root}/run/checkpoints/checkpoint_00000010.kiln"
-        ))
-        .unwrap();
+        let file = format!("{root}/run/checkpoints/checkpoint_00000010.kiln");
+        let found = of_run(typed(&[]), &Resume::From(file.into())).unwrap();
         let profile = found.settings.preliminary().unwrap();
         assert!(found.is_of_run);
         assert_eq!(profile.run.output, Some(format!("{root}/run")));
@@ -212,21 +215,22 @@ mod tests {
     #[test]
     fn budgets_of_a_profile_are_laid_over_the_run_and_recipes_refused() {
         let (_scratch, root) = run();
-        let cap = |more: &str| {
-            let found = resumed(&format!("kiln train --resume -o {root}/run{more}")).unwrap();
+        let output = format!("{root}/run");
+        let cap = |profile: Option<&str>, keys: &[(&str, &str)]| {
+            let mut settings = typed(&[&[("run.output", output.as_str())], keys].concat());
+            settings.inputs.profile = profile.map(str::to_owned);
+            let found = of_run(settings, &LATEST).unwrap();
             found.settings.preliminary().unwrap().memory.cap_gib
         };
+        let named = Some("8gb");
         assert_eq!(
-            [
-                cap(""),
-                cap(" --profile 8gb"),
-                cap(" --profile 8gb --set memory.cap_gib=2")
-            ],
+            [cap(None, &[]), cap(named, &[]), cap(named, &[("memory.cap_gib", "2")])],
             [Some(14.5), Some(7.0), Some(2.0)]
         );
-        let refused = reported(&format!("kiln train --resume -o {root}/run --recipe mip")).replace(&root, "D");
+        let mut settings = typed(&[("run.output", &output)]);
+        settings.inputs.recipe = Some("mip".to_owned());
         assert_eq!(
-            refused,
+            refused(settings, &LATEST).replace(&root, "D"),
             "`--recipe mip` changes nothing of the run D/run, which goes on with the settings that it began with; leave it \
              out; `kiln train SCENE --recipe mip -o FOLDER` trains another run"
         );
@@ -241,8 +245,9 @@ mod tests {
              - {{ kind: density, k: 16 }}\n"
         );
         scratch.write("run/config.resolved.yaml", kept);
-        let found = resumed(&format!("kiln train --resume -o {root}/run --set regularizers.1.k=12")).unwrap();
-        let profile = found.settings.preliminary().unwrap();
+        let output = format!("{root}/run");
+        let settings = typed(&[("run.output", &output), ("regularizers.1.k", "12")]);
+        let profile = of_run(settings, &LATEST).unwrap().settings.preliminary().unwrap();
         assert_eq!(profile.density().unwrap().k, 12);
         assert_eq!(profile.regularizers.len(), 2);
     }
@@ -256,8 +261,18 @@ mod tests {
         std::fs::write(&begun, text).unwrap();
         let sh_every = |made_by: &str, iterations: u32| {
             scratch.write("run/run.json", format!("{{ \"made_by\": {made_by} }}"));
-            let line = format!("kiln train {root}/scene --resume -o {root}/run --iterations {iterations}");
-            let schedule = resumed(&line).unwrap().settings.preliminary().unwrap().schedule;
+            let (scene, output) = (format!("{root}/scene"), format!("{root}/run"));
+            let settings = typed(&[
+                ("dataset.path", &scene),
+                ("run.output", &output),
+                ("schedule.iterations", &iterations.to_string()),
+            ]);
+            let schedule = of_run(settings, &LATEST)
+                .unwrap()
+                .settings
+                .preliminary()
+                .unwrap()
+                .schedule;
             assert_eq!(schedule.iterations, iterations);
             schedule.sh_every
         };
@@ -271,8 +286,9 @@ mod tests {
     fn a_scene_that_moved_can_be_named() {
         let (scratch, root) = run();
         std::fs::rename(scratch.path().join("scene"), scratch.path().join("moved")).unwrap();
+        let output = format!("{root}/run");
         assert_eq!(
-            reported(&format!("kiln train --resume -o {root}/run")).replace(&root, "D"),
+            refused(typed(&[("run.output", &output)]), &LATEST).replace(&root, "D"),
             "the scene D/scene that D/run was trained on is not there; `kiln train SCENE --resume -o D/run --config \
              D/run/config.resolved.yaml` goes on with it in the folder SCENE"
         );

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use kiln_files::read_start;
 
-use crate::jobs::RequestError;
-use crate::jobs::kinds::foreign;
-use crate::jobs::shell::word;
+use super::kinds::foreign;
+use super::shell::word;
+use super::{JobError, RequestError};
 use crate::mesh::is_triangles;
 use crate::project::{BlockFolder, ProjectFolder};
 use crate::record::run_folder::record_path;
+use crate::run::Location;
 
 /// Bytes of a file that say what it is.
 const HEADER_BYTES: u64 = 1 << 16;
@@ -23,14 +24,58 @@ const SPLATS: &[u8] = b"KHR_gaussian_splatting";
 const MOST_FOLDERS: usize = 1000;
 const SHOWN: usize = 5;
 /// Indices of SOG in a folder: with levels of detail, and without.
-pub(super) const SOG_INDICES: [&str; 2] = ["lod-meta.json", "meta.json"];
+pub(crate) const SOG_INDICES: [&str; 2] = ["lod-meta.json", "meta.json"];
 /// Folders of a run that hold states and models of it.
 const PARTS: [&str; 2] = ["checkpoints", "point_cloud"];
 
-/// Why `target` is no model that `command` could look at, where that is plain to see.
-pub(super) fn other_than_a_model(command: &str, target: &Path) -> Option<RequestError> {
+/// What a model is named for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A training begins with it.
+    Train,
+    /// Its figures.
+    Eval,
+    /// Pictures of it.
+    Render,
+    /// A mesh of it.
+    Mesh,
+    /// It in another format.
+    Export,
+    /// What its file holds.
+    Inspect,
+}
+
+impl Purpose {
+    /// The command.
+    #[must_use]
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Train => "train",
+            Self::Eval => "eval",
+            Self::Render => "render",
+            Self::Mesh => "mesh",
+            Self::Export => "export",
+            Self::Inspect => "inspect",
+        }
+    }
+}
+
+/// Finds the model of a run or a file.
+///
+/// # Errors
+/// [`JobError::Request`] with what was named in its place, where that is plain to see, else [`JobError::Run`].
+pub fn located(purpose: Purpose, target: &Path, iteration: Option<u32>) -> Result<Location, JobError> {
+    let other = || other_than_a_model(purpose, target);
+    if let Some(error) = other().filter(|_| target.is_file()) {
+        return Err(error.into());
+    }
+    Location::find(target, iteration).map_err(|error| other().map_or_else(|| error.into(), JobError::from))
+}
+
+/// Why `target` is no model, where that is plain to see.
+pub(crate) fn other_than_a_model(purpose: Purpose, target: &Path) -> Option<RequestError> {
     let (what, instead) = match target.is_dir() {
-        true => of_folder(command, target)?,
+        true => of_folder(purpose, target)?,
         false => of_file(target)?,
     };
     Some(RequestError::NotAModel {
@@ -41,7 +86,7 @@ pub(super) fn other_than_a_model(command: &str, target: &Path) -> Option<Request
 }
 
 /// The same of a model of triangles, which is no model of Gaussians; `named` is what was typed.
-pub(super) fn is_of_triangles(model: &Path, named: &Path) -> Option<RequestError> {
+pub(crate) fn is_of_triangles(model: &Path, named: &Path) -> Option<RequestError> {
     is_triangles(model).then(|| RequestError::NotAModel {
         path: model.to_owned(),
         what: "a model of triangles".to_owned(),
@@ -49,7 +94,7 @@ pub(super) fn is_of_triangles(model: &Path, named: &Path) -> Option<RequestError
     })
 }
 
-fn of_folder(command: &str, folder: &Path) -> Option<(String, String)> {
+fn of_folder(purpose: Purpose, folder: &Path) -> Option<(String, String)> {
     if let Some(index) = SOG_INDICES
         .map(|name| folder.join(name))
         .iter()
@@ -63,7 +108,7 @@ fn of_folder(command: &str, folder: &Path) -> Option<(String, String)> {
             format!("name {}", word(&run)),
         ));
     }
-    let inspects = command == "inspect";
+    let inspects = purpose == Purpose::Inspect;
     if inspects && ProjectFolder::is_one(folder) {
         let project = word(folder);
         let instead = format!(
@@ -191,8 +236,8 @@ mod tests {
     use super::*;
     use crate::scene::scratch::Scratch;
 
-    fn reported(scratch: &Scratch, command: &str, name: &str) -> String {
-        let error = other_than_a_model(command, &scratch.path().join(name));
+    fn refused(scratch: &Scratch, purpose: Purpose, name: &str) -> String {
+        let error = other_than_a_model(purpose, &scratch.path().join(name));
         error.map_or_else(String::new, |error| {
             let text = format!("{error}; {}", error.hint().unwrap());
             text.replace(&scratch.path().display().to_string(), "D")
@@ -208,47 +253,51 @@ mod tests {
         }
         scratch.write("runs/a/checkpoints/checkpoint_00000007.kiln", "");
         assert_eq!(
-            reported(&scratch, "eval", "runs"),
+            refused(&scratch, Purpose::Eval, "runs"),
             "D/runs is a folder of runs: a, b; name one of them, for example D/runs/a"
         );
         for part in ["point_cloud", "point_cloud/iteration_7", "checkpoints"] {
-            let said = reported(&scratch, "eval", &format!("runs/a/{part}"));
+            let said = refused(&scratch, Purpose::Eval, &format!("runs/a/{part}"));
             assert_eq!(
                 said,
                 format!("D/runs/a/{part} is a part of the run D/runs/a; name D/runs/a")
             );
         }
-        let checkpoint = reported(&scratch, "inspect", "runs/a/checkpoints/checkpoint_00000007.kiln");
+        let checkpoint = refused(
+            &scratch,
+            Purpose::Inspect,
+            "runs/a/checkpoints/checkpoint_00000007.kiln",
+        );
         assert!(checkpoint.ends_with("goes on; name its run, D/runs/a"), "{checkpoint}");
         for well in ["runs/a", "runs/a/point_cloud/iteration_7/point_cloud.ply", "nothing"] {
-            assert_eq!(reported(&scratch, "eval", well), "");
+            assert_eq!(refused(&scratch, Purpose::Eval, well), "");
         }
     }
 
     #[test]
-    fn projects_blocks_and_folders_of_sog_are_told() {
+    fn projects_blocks_and_folders_of_sog_are_refused() {
         let scratch = Scratch::new();
         scratch.write("city/project.json", "{}");
         scratch.write("city/blocks/b0000/block.json", "{}");
         scratch.write("x.streamed-sog/lod-meta.json", "{}");
-        assert!(reported(&scratch, "inspect", "city").contains("`kiln status D/city` shows"));
+        assert!(refused(&scratch, Purpose::Inspect, "city").contains("`kiln status D/city` shows"));
         assert_eq!(
-            reported(&scratch, "eval", "city/blocks/b0000"),
+            refused(&scratch, Purpose::Eval, "city/blocks/b0000"),
             "D/city/blocks/b0000 is a block of a project; `kiln train D/city/blocks/b0000` trains it"
         );
         assert_eq!(
-            reported(&scratch, "inspect", "city/blocks/b0000"),
+            refused(&scratch, Purpose::Inspect, "city/blocks/b0000"),
             "",
             "a block is a scene"
         );
         assert_eq!(
-            reported(&scratch, "export", "x.streamed-sog"),
+            refused(&scratch, Purpose::Export, "x.streamed-sog"),
             "D/x.streamed-sog is a folder of SOG images; name D/x.streamed-sog/lod-meta.json"
         );
     }
 
     #[test]
-    fn meshes_are_told_from_models() {
+    fn meshes_are_no_models() {
         let scratch = Scratch::new();
         let header = |rest: &str| {
             format!("ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty float x\n{rest}end_header\n")
@@ -272,12 +321,12 @@ mod tests {
         );
         for mesh in ["mesh.ply", "mesh.obj", "mesh.glb"] {
             assert!(
-                reported(&scratch, "eval", mesh)
+                refused(&scratch, Purpose::Eval, mesh)
                     .starts_with(&format!("D/{mesh} is a mesh; `kiln eval SCENE --mesh D/{mesh}`"))
             );
         }
         for model in ["model.ply", "both.ply", "splats.glb"] {
-            assert_eq!(reported(&scratch, "eval", model), "");
+            assert_eq!(refused(&scratch, Purpose::Eval, model), "");
         }
     }
 }
