@@ -1,4 +1,5 @@
-//! Compiles the commit into the engine: `KILN_COMMIT` in the environment, else git's answer, else `unknown`.
+//! Compiles the commit into the engine: `KILN_COMMIT` in the environment, in optimised builds else git's answer, else `unknown`.
+//! Development builds do not ask git: the whole engine would be compiled again after each commit. Figures come from optimised ones.
 //! Lists the files of the viewer's page, which are embedded.
 //! Optimised builds carry the LPIPS weights, so that an installed program needs no other file; the others would only
 //! grow by them, and find them in the source tree.
@@ -17,11 +18,13 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=KILN_COMMIT");
     let commit = std::env::var("KILN_COMMIT").ok().filter(|commit| !commit.is_empty());
-    let commit = commit.or_else(from_git).unwrap_or_else(|| "unknown".to_owned());
+    let is_release = std::env::var_os("PROFILE").is_some_and(|profile| profile == "release");
+    let of_git = || is_release.then(from_git).flatten();
+    let commit = commit.or_else(of_git).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=KILN_COMMIT={commit}");
     println!("cargo::rustc-check-cfg=cfg(kiln_weights_inside)");
     println!("cargo::rerun-if-changed={WEIGHTS}");
-    if Path::new(WEIGHTS).is_file() && std::env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+    if Path::new(WEIGHTS).is_file() && is_release {
         println!("cargo::rustc-cfg=kiln_weights_inside");
     }
     if let Err(error) = list_page() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::RunFolderError;
 use crate::program::Shape;
 
-/// Commit the engine was built from, or `unknown`.
+/// Commit that an optimised engine was built from; `unknown` in development builds and without git.
 pub const COMMIT: &str = env!("KILN_COMMIT");
 
 /// Largest `env.json` that is read.
