@@ -1,23 +1,34 @@
-//! Trains a scene with the library: `cargo run --release --example train -- SCENE OUTPUT [RECIPE]`.
+//! Trains a scene with the library: `cargo run --release --example train -- SCENE OUTPUT [RECIPE [PROFILE]]`.
 //!
 //! Photos without camera poses get them from COLMAP, where it is installed; with recipe `sugar` all four stages of SuGaR run.
 
 use std::env;
 use std::error::Error;
+use std::process::ExitCode;
 
 use kiln::config::{Inputs, Override};
 use kiln::jobs::{self, News, Settings, Train, TrainEnd};
 use kiln::run::Outlets;
 use kiln::run::interrupt::Interrupt;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match train() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn train() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let (Some(scene), Some(output)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: train SCENE OUTPUT [RECIPE]".into());
+        return Err("usage: train SCENE OUTPUT [RECIPE [PROFILE]]".into());
     };
     let inputs = Inputs {
-        profile: Some("8gb".to_owned()),
         recipe: Some(arguments.next().unwrap_or_else(|| "draft".to_owned())),
+        profile: Some(arguments.next().unwrap_or_else(|| "8gb".to_owned())),
         overrides: vec![
             Override::text("dataset.path", &scene, "SCENE"),
             Override::text("run.output", &output, "OUTPUT"),
