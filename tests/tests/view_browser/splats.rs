@@ -13,39 +13,36 @@ use crate::view_browser::stage::{ITERATIONS, RUN, Stage, assert_content, drawn, 
 const LARGEST_MEAN: f64 = 2.0;
 const LOWEST_PSNR: f64 = 38.0;
 
-/// Drags the camera for four seconds, a move each frame, where each call that draws takes 50 ms; gives the longest time without
-/// such a call, and the orders that came.
+/// Drags the camera, a move each frame, until eight orders of the splats came, where each call that draws takes 50 ms; gives behind
+/// how many of them something was drawn.
 const SLOW_DRAG: &str = "new Promise(end => {
-    const times = [], context = WebGL2RenderingContext.prototype;
+    const drawn = new Set(), context = WebGL2RenderingContext.prototype;
+    let sorts = 0;
     for (const name of ['drawArrays', 'drawElements', 'drawArraysInstanced', 'drawElementsInstanced']) {
         const draw = context[name];
         context[name] = function (...what) {
-            times.push(performance.now());
-            while (performance.now() < times.at(-1) + 50);
+            const begin = performance.now();
+            drawn.add(sorts);
+            while (performance.now() < begin + 50);
             return draw.apply(this, what);
         };
     }
     const view = document.getElementById('view'), place = view.getBoundingClientRect();
     const send = (kind, x) => view.dispatchEvent(new PointerEvent(kind, {
         pointerId: 1, button: 0, buttons: 1, bubbles: true, clientX: place.left + 50 + x, clientY: place.top + 100 }));
-    const sorts = () => JSON.parse(kiln.status()).sorts;
-    const begin = performance.now(), before = sorts();
+    const made = () => JSON.parse(kiln.status()).sorts - before;
+    const before = JSON.parse(kiln.status()).sorts;
     let x = 0;
     send('pointerdown', x);
     const step = () => {
-        const now = performance.now();
-        if (now - begin < 4000) {
+        sorts = made();
+        if (sorts < 8) {
             send('pointermove', x += 2);
             requestAnimationFrame(step);
             return;
         }
         send('pointerup', x);
-        let last = begin, longest = 0;
-        for (const at of [...times, now]) {
-            longest = Math.max(longest, at - last);
-            last = at;
-        }
-        end({ longest, sorts: sorts() - before });
+        end({ sorts, drawn: drawn.size });
     };
     requestAnimationFrame(step);
 })";
@@ -286,9 +283,8 @@ fn a_slow_device_draws_while_the_camera_moves() {
     let page = stage.page("");
     drawn(&page);
     let answer = page.eval(SLOW_DRAG);
-    assert!(answer["sorts"].as_u64() > Some(2), "{answer}");
-    // A frame of some such calls, and a wait of 150 ms at most: far from all of the drag, on a busy machine too.
-    assert!(answer["longest"].as_f64().is_some_and(|ms| ms < 2000.0), "{answer}");
+    // Between sorts, and not only when the camera stands: however long either takes on this machine.
+    assert!(answer["drawn"].as_u64() > Some(2), "{answer}");
     assert_content(&page);
 }
 
