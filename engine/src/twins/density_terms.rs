@@ -199,75 +199,148 @@ fn near_of(near: &[u32], k: usize, g: u32) -> &[u32] {
     &list[..there]
 }
 
-fn sample<R: Real>(
-    rows: &[Row<R>],
-    near: &[u32],
-    (g, drawn): (u32, Vec3<R>),
-    terms: &Terms<'_, R>,
-    loss: &mut DensityLoss<R>,
-) {
-    let own = &rows[g as usize];
-    let own_thin = thin(own);
-    let normal = axis(own, own_thin);
-    let local = [0, 1, 2].map(|i| R::of(SPREAD) * drawn[i] / own.inverse[i]);
-    let from = mat_vec(own.rotation, local);
-    let place = add(own.center, from);
-    let seen = match &terms.map {
-        None => None,
-        Some(map) => {
-            let Some((z, depth, _)) = map.at(own.center) else {
-                return;
-            };
-            let sight = sub(own.center, map.view.position);
-            let turned = mat_vec(transpose(own.rotation), scale(sight, R::ONE / norm(sight)));
-            let deviation = norm([0, 1, 2].map(|i| turned[i] / own.inverse[i]));
-            if (z - depth).abs() > R::of(2.0) * deviation {
-                return;
-            }
-            let Some(seen) = map.at(place) else { return };
-            Some((map, seen))
+/// A place that was drawn around a Gaussian.
+struct Sample<'a, R> {
+    own: &'a Row<R>,
+    /// Thinnest axis of its Gaussian, which is its normal.
+    own_thin: usize,
+    normal: Vec3<R>,
+    /// From the Gaussian's centre to the place, along its axes and the world's.
+    local: Vec3<R>,
+    from: Vec3<R>,
+    place: Vec3<R>,
+}
+
+impl<'a, R: Real> Sample<'a, R> {
+    fn new(own: &'a Row<R>, drawn: Vec3<R>) -> Self {
+        let own_thin = thin(own);
+        let local = [0, 1, 2].map(|i| R::of(SPREAD) * drawn[i] / own.inverse[i]);
+        let from = mat_vec(own.rotation, local);
+        Self {
+            own,
+            own_thin,
+            normal: axis(own, own_thin),
+            local,
+            from,
+            place: add(own.center, from),
         }
-    };
-    loss.samples += 1;
-    let zero = R::ZERO;
-    let (mut density, mut least, mut weights) = (zero, zero, zero);
-    let (mut slope, mut around) = ([zero; 3], [zero; 3]);
-    let part = |id: u32| {
-        let row = &rows[id as usize];
-        let (amount, v) = row.share(place);
+    }
+
+    /// What the map shows at the place; none where it shows neither place nor Gaussian, or something else than the Gaussian.
+    fn seen(&self, map: &Map<'_, R>) -> Option<(R, R, Vec3<R>)> {
+        let own = self.own;
+        let (z, depth, _) = map.at(own.center)?;
+        let sight = sub(own.center, map.view.position);
+        let turned = mat_vec(transpose(own.rotation), scale(sight, R::ONE / norm(sight)));
+        let deviation = norm([0, 1, 2].map(|i| turned[i] / own.inverse[i]));
+        if (z - depth).abs() > R::of(2.0) * deviation {
+            return None;
+        }
+        map.at(self.place)
+    }
+
+    /// What a Gaussian near it is there.
+    fn part(&self, row: &Row<R>) -> Part<R> {
+        let (amount, v) = row.share(self.place);
         let steep = mat_vec(row.rotation, [0, 1, 2].map(|i| row.inverse[i] * v[i]));
         let axis_of = thin(row);
         let least = R::ONE / row.inverse[axis_of];
         let most = least.max(R::of(LEAST_WEIGHT));
         let weight = amount * (v[axis_of] * least).abs() / (most * most);
         let n = axis(row, axis_of);
-        let turn = if dot(n, normal) < zero { -R::ONE } else { R::ONE };
-        (amount, v, steep, axis_of, least, weight, scale(n, turn))
-    };
-    for &id in near {
-        let (amount, _, steep, _, smallest, weight, n) = part(id);
-        density += amount;
-        slope = sub(slope, scale(steep, amount));
-        least += smallest;
-        weights += weight;
-        around = add(around, scale(n, weight));
-    }
-    let found = R::of(near.len() as f64);
-    let beta = least / found;
-    let inverse_weights = R::ONE / weights.max(R::of(LEAST_WEIGHT));
-    let apart = sub(normal, scale(around, inverse_weights));
-    let sign = |x: R| {
-        if x > zero {
-            R::ONE
-        } else if x < zero {
-            -R::ONE
-        } else {
-            zero
+        let turn = if dot(n, self.normal) < R::ZERO { -R::ONE } else { R::ONE };
+        Part {
+            amount,
+            v,
+            steep,
+            axis_of,
+            least,
+            weight,
+            normal: scale(n, turn),
         }
-    };
+    }
+}
 
-    let (term, by_density, by_beta, by_thin, mut pull);
-    if let Some((map, (z, depth, map_slope))) = seen {
+/// What a Gaussian is at a sample.
+struct Part<R> {
+    /// Its density, a e^(-q / 2).
+    amount: R,
+    /// The offset in deviations along its axes.
+    v: Vec3<R>,
+    /// Minus the slope of the density's logarithm.
+    steep: Vec3<R>,
+    /// Its thinnest axis, and the deviation along it.
+    axis_of: usize,
+    least: R,
+    /// Weight of its normal.
+    weight: R,
+    /// Its normal, turned to that of the sample.
+    normal: Vec3<R>,
+}
+
+/// Sums over the Gaussians near a sample.
+struct Around<R> {
+    density: R,
+    /// How the density changes with the place.
+    slope: Vec3<R>,
+    /// Their number, and the mean of their least deviations.
+    found: R,
+    beta: R,
+    inverse_weights: R,
+    /// From the mean of their normals to that of the sample.
+    apart: Vec3<R>,
+}
+
+impl<R: Real> Around<R> {
+    fn new(rows: &[Row<R>], near: &[u32], sample: &Sample<'_, R>) -> Self {
+        let zero = R::ZERO;
+        let (mut density, mut least, mut weights) = (zero, zero, zero);
+        let (mut slope, mut around) = ([zero; 3], [zero; 3]);
+        for &id in near {
+            let part = sample.part(&rows[id as usize]);
+            density += part.amount;
+            slope = sub(slope, scale(part.steep, part.amount));
+            least += part.least;
+            weights += part.weight;
+            around = add(around, scale(part.normal, part.weight));
+        }
+        let found = R::of(near.len() as f64);
+        let inverse_weights = R::ONE / weights.max(R::of(LEAST_WEIGHT));
+        Self {
+            density,
+            slope,
+            found,
+            beta: least / found,
+            inverse_weights,
+            apart: sub(sample.normal, scale(around, inverse_weights)),
+        }
+    }
+}
+
+/// A sample's term, and how it changes: with the density there, with beta, with the log of the own least deviation, and with the place
+/// otherwise than by the density.
+struct Term<R> {
+    value: R,
+    by_density: R,
+    by_beta: R,
+    by_thin: R,
+    pull: Vec3<R>,
+}
+
+fn sign<R: Real>(x: R) -> R {
+    if x > R::ZERO {
+        R::ONE
+    } else if x < R::ZERO {
+        -R::ONE
+    } else {
+        R::ZERO
+    }
+}
+
+impl<R: Real> Term<R> {
+    /// The distance that the density says, against that of a map, which shows this at the sample.
+    fn of_distance(weight: R, around: &Around<R>, map: &Map<'_, R>, (z, depth, slope): (R, R, Vec3<R>)) -> Self {
+        let (zero, density, beta) = (R::ZERO, around.density, around.beta);
         let scaled = density / R::of(16.0);
         let inside = scaled > R::of(1e-16) && scaled < R::ONE;
         let root = (R::of(-2.0) * scaled.max(R::of(1e-16)).min(R::ONE).ln()).sqrt();
@@ -276,63 +349,116 @@ fn sample<R: Real>(
         let unit = R::of(10.0) / map.extent;
         let most = R::of(10.0) * map.extent;
         let value = off.abs() * unit;
-        term = value.min(most);
-        let by_off = if value < most {
-            terms.weight * unit * sign(off)
-        } else {
-            zero
-        };
-        by_density = if inside {
+        let by_off = if value < most { weight * unit * sign(off) } else { zero };
+        let by_density = if inside {
             -by_off * beta / (density * root)
         } else {
             zero
         };
-        by_beta = by_off * root;
-        by_thin = zero;
         let row2 = map.view.rotation[2];
-        pull = scale(sub(map_slope, row2), -by_off * sign(behind));
-    } else {
-        let ratio = local[own_thin] / beta;
-        let target = (R::of(-0.5) * ratio * ratio).exp();
-        let off = density - target;
-        term = off.abs();
-        by_density = terms.weight * sign(off);
-        by_beta = -by_density * target * ratio * ratio / beta;
-        by_thin = by_density * target * ratio * ratio;
-        pull = [zero; 3];
-    }
-    pull = add(pull, scale(slope, by_density));
-    loss.density += term;
-    loss.normals += dot(apart, apart);
-    let by_normal = scale(apart, R::of(2.0) * terms.normal);
-
-    let row = &mut loss.rows[g as usize];
-    row.center = add(row.center, pull);
-    row.turn = add(row.turn, add(cross(from, pull), cross(normal, by_normal)));
-    let turned = mat_vec(transpose(own.rotation), pull);
-    for i in 0..3 {
-        row.log_scale[i] += local[i] * turned[i];
-    }
-    row.log_scale[own_thin] += by_thin;
-    for &id in near {
-        let (amount, v, steep, axis_of, smallest, weight, n) = part(id);
-        let offset = sub(place, rows[id as usize].center);
-        let bell = if rows[id as usize].opacity > zero {
-            amount / rows[id as usize].opacity
-        } else {
-            zero
-        };
-        let row = &mut loss.rows[id as usize];
-        let by_amount = by_density * amount;
-        row.center = add(row.center, scale(steep, by_amount));
-        row.turn = add(row.turn, scale(cross(offset, steep), by_amount));
-        for (by_log, v) in row.log_scale.iter_mut().zip(v) {
-            *by_log += by_amount * v * v;
+        Self {
+            value: value.min(most),
+            by_density,
+            by_beta: by_off * root,
+            by_thin: zero,
+            pull: scale(sub(slope, row2), -by_off * sign(behind)),
         }
-        row.log_scale[axis_of] += by_beta / found * smallest;
-        row.opacity += by_density * bell;
-        row.turn = sub(row.turn, scale(cross(n, by_normal), weight * inverse_weights));
     }
+
+    /// The density, against that of a flat Gaussian.
+    fn of_density(weight: R, around: &Around<R>, sample: &Sample<'_, R>) -> Self {
+        let ratio = sample.local[sample.own_thin] / around.beta;
+        let target = (R::of(-0.5) * ratio * ratio).exp();
+        let off = around.density - target;
+        let by_density = weight * sign(off);
+        Self {
+            value: off.abs(),
+            by_density,
+            by_beta: -by_density * target * ratio * ratio / around.beta,
+            by_thin: by_density * target * ratio * ratio,
+            pull: [R::ZERO; 3],
+        }
+    }
+}
+
+/// Adds a sample's terms, and their gradients by the rows of its Gaussian and of those near it.
+fn sample<R: Real>(
+    rows: &[Row<R>],
+    near: &[u32],
+    (g, drawn): (u32, Vec3<R>),
+    terms: &Terms<'_, R>,
+    loss: &mut DensityLoss<R>,
+) {
+    let sample = Sample::new(&rows[g as usize], drawn);
+    let seen = match &terms.map {
+        None => None,
+        Some(map) => {
+            let Some(seen) = sample.seen(map) else { return };
+            Some((map, seen))
+        }
+    };
+    loss.samples += 1;
+    let around = Around::new(rows, near, &sample);
+    let term = match seen {
+        Some((map, seen)) => Term::of_distance(terms.weight, &around, map, seen),
+        None => Term::of_density(terms.weight, &around, &sample),
+    };
+    loss.density += term.value;
+    loss.normals += dot(around.apart, around.apart);
+    let by_normal = scale(around.apart, R::of(2.0) * terms.normal);
+    own_gradient(&sample, &around, &term, by_normal, &mut loss.rows[g as usize]);
+    for &id in near {
+        let (row, sum) = (&rows[id as usize], &mut loss.rows[id as usize]);
+        near_gradient(row, &sample, &around, &term, by_normal, sum);
+    }
+}
+
+/// Adds what moves and turns the sample with its Gaussian.
+fn own_gradient<R: Real>(
+    sample: &Sample<'_, R>,
+    around: &Around<R>,
+    term: &Term<R>,
+    by_normal: Vec3<R>,
+    row: &mut RowGradient<R>,
+) {
+    let pull = add(term.pull, scale(around.slope, term.by_density));
+    row.center = add(row.center, pull);
+    row.turn = add(row.turn, add(cross(sample.from, pull), cross(sample.normal, by_normal)));
+    let turned = mat_vec(transpose(sample.own.rotation), pull);
+    for ((by_log, local), turned) in row.log_scale.iter_mut().zip(sample.local).zip(turned) {
+        *by_log += local * turned;
+    }
+    row.log_scale[sample.own_thin] += term.by_thin;
+}
+
+/// Adds what changes density, beta and normals around the sample, for the Gaussian of `near` among those there.
+fn near_gradient<R: Real>(
+    near: &Row<R>,
+    sample: &Sample<'_, R>,
+    around: &Around<R>,
+    term: &Term<R>,
+    by_normal: Vec3<R>,
+    row: &mut RowGradient<R>,
+) {
+    let part = sample.part(near);
+    let offset = sub(sample.place, near.center);
+    let bell = if near.opacity > R::ZERO {
+        part.amount / near.opacity
+    } else {
+        R::ZERO
+    };
+    let by_amount = term.by_density * part.amount;
+    row.center = add(row.center, scale(part.steep, by_amount));
+    row.turn = add(row.turn, scale(cross(offset, part.steep), by_amount));
+    for (by_log, v) in row.log_scale.iter_mut().zip(part.v) {
+        *by_log += by_amount * v * v;
+    }
+    row.log_scale[part.axis_of] += term.by_beta / around.found * part.least;
+    row.opacity += term.by_density * bell;
+    row.turn = sub(
+        row.turn,
+        scale(cross(part.normal, by_normal), part.weight * around.inverse_weights),
+    );
 }
 
 /// The gradient by what is trained, of a gradient by the row of a Gaussian with this 3D filter; colours have none.
