@@ -260,14 +260,7 @@ impl Collected {
 
     /// Takes a splat, or leaves it out when a value of it is not a number.
     fn push(&mut self, splat: &Splat) {
-        let values = splat
-            .mean
-            .iter()
-            .chain(&splat.quat)
-            .chain(&splat.dc)
-            .chain(splat.rest.as_flattened());
-        let sane = splat.log_scale.iter().all(|v| !v.is_nan() && *v < f32::INFINITY) && !splat.opacity.is_nan();
-        if !sane || !values.copied().all(f32::is_finite) {
+        if !splat.is_sane() {
             self.skipped += 1;
             return;
         }

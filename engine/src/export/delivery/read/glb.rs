@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
+use kiln_formats::Error;
 use serde_json::Value;
 
 use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
@@ -148,7 +149,7 @@ fn is_still(key: &str, value: &Value) -> bool {
 }
 
 fn damaged(what: impl Into<String>) -> PlyError {
-    PlyError::Damaged(what.into())
+    Error::Damaged(what.into()).into()
 }
 
 fn uneven() -> PlyError {

@@ -51,7 +51,9 @@ fn problem(error: Error) -> PlyError {
     match error {
         Error::Io(e) => PlyError::Io(e),
         // reading is not stopped
-        Error::TooLarge(_) | Error::Damaged(_) | Error::Stopped => PlyError::Damaged(error.to_string()),
+        Error::TooLarge(_) | Error::Damaged(_) | Error::Stopped => {
+            kiln_formats::Error::Damaged(error.to_string()).into()
+        }
     }
 }
 

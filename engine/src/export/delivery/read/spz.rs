@@ -3,6 +3,7 @@
 use std::io::{BufRead, Read};
 
 use flate2::bufread::GzDecoder;
+use kiln_formats::Error;
 
 use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
 use super::super::axes;
@@ -136,7 +137,7 @@ impl Header {
         }
         let count = u32::from_le_bytes([n0, n1, n2, n3]);
         if count > MOST_GAUSSIANS {
-            return Err(PlyError::TooMany(count.into()));
+            return Err(Error::TooMany(count.into()).into());
         }
         if degree > MOST_DEGREE || fraction_bits > MOST_FRACTION_BITS {
             return Err(damaged(&format!(
@@ -251,7 +252,7 @@ fn exactly(file: &mut impl Read, size: u64) -> Result<Vec<u8>, PlyError> {
 }
 
 fn damaged(what: &str) -> PlyError {
-    PlyError::Damaged(what.to_owned())
+    Error::Damaged(what.to_owned()).into()
 }
 
 /// (w, x, y, z) in the scene's axes of (x, y, z, w) in those of the format.
