@@ -1,5 +1,7 @@
 //! Why a file is not read.
 
+use std::borrow::Cow;
+
 /// Why a file holds no splats that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -20,6 +22,11 @@ pub enum Error {
         "it has {0} f_rest properties, which are not those of a degree; 0, 9, 24 or 45 in sequence are read, of 72 and more those up to degree 3"
     )]
     RestCount(usize),
+    /// A GLB file that cannot be understood without what is not here.
+    #[error(
+        "it requires {0}, of which nothing is known here; export it again without, for example with splat-transform"
+    )]
+    Required(Cow<'static, str>),
     /// A file that does not go on as it begins.
     #[error("{0}; copy or export it again")]
     Damaged(String),

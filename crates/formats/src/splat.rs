@@ -33,7 +33,12 @@ pub struct Splat {
 pub enum Opacity {
     /// Steps of 1/255.
     Steps(u8),
+    /// From 0 to 1.
+    Share(f32),
 }
+
+/// Opacities of 1 come back half a step of 32-bit floats inside, those of 0 as the smallest.
+const SHARES: [f64; 2] = [1.2e-38, 1.0 - 3.0e-8];
 
 impl Opacity {
     /// From 0 to 1.
@@ -41,19 +46,25 @@ impl Opacity {
     pub fn share(self) -> f32 {
         match self {
             Self::Steps(steps) => f32::from(steps) / 255.0,
+            Self::Share(share) => share,
         }
     }
 
     /// Before the sigmoid. Opacities of 0 and 1, which have no logit, are taken for half a step inside.
     #[must_use]
     pub fn logit(self) -> f32 {
-        let share = match self {
+        let odds = match self {
             Self::Steps(steps) => {
                 let steps = f64::from(steps).clamp(0.5, 254.5);
                 steps / (255.0 - steps)
             }
+            Self::Share(share) => {
+                // NaN stays what it is.
+                let share = f64::from(share).clamp(SHARES[0], SHARES[1]);
+                share / (1.0 - share)
+            }
         };
-        share.ln() as f32
+        odds.ln() as f32
     }
 }
 

@@ -5,7 +5,6 @@
 //! (y down, z forward). What is not opened is refused by its name, with the command that converts it.
 
 mod glb;
-mod gltf;
 pub(crate) mod mesh;
 pub(crate) mod sog;
 mod splat_file;
@@ -268,6 +267,14 @@ impl Collected {
         self.batch.push(splat, self.model.degree);
         if self.batch.is_full(self.sh_words) {
             self.next();
+        }
+    }
+
+    /// The same of a splat as the file has it.
+    fn take(&mut self, found: &kiln_formats::Splat) {
+        match Splat::of(found) {
+            Some(splat) => self.push(&splat),
+            None => self.skipped += 1,
         }
     }
 

@@ -173,16 +173,7 @@ impl Columns {
     }
 
     pub(super) fn empty_model(&self, count: usize) -> Gaussians {
-        Gaussians {
-            sh_degree: self.sh_degree,
-            means: Vec::with_capacity(count),
-            quats: Vec::with_capacity(count),
-            log_scales: Vec::with_capacity(count),
-            logit_opacities: Vec::with_capacity(count),
-            sh0: Vec::with_capacity(count),
-            sh_rest: Vec::with_capacity(count * self.rest.len()),
-            filter_3d: Vec::with_capacity(count),
-        }
+        Gaussians::with_room(self.sh_degree, count)
     }
 
     /// Puts the Gaussian whose bytes are `row` behind those of `model`, whatever its values are.

@@ -64,11 +64,6 @@ pub enum PlyError {
     /// A file of splats of another format.
     #[error("it is {0}, from which no model is read here; name the run, or a PLY file")]
     Delivered(&'static str),
-    /// A GLB file that cannot be understood without what is not here.
-    #[error(
-        "it requires {0}, of which nothing is known here; export it again without, for example with splat-transform"
-    )]
-    Required(String),
     /// The file is shorter than its header says.
     #[error("it is truncated: {needed} bytes announced, {size} there; copy or export it again")]
     Truncated {

@@ -28,10 +28,7 @@ pub(super) fn read(file: impl BufRead + Seek) -> Result<Option<(Gaussians, PlyCo
         return Err(PlyError::Truncated { needed, size });
     }
     file.seek(SeekFrom::Start(start)).map_err(PlyError::Io)?;
-    let mut model = Gaussians {
-        sh_degree: records.degree(),
-        ..Gaussians::default()
-    };
+    let mut model = Gaussians::with_room(records.degree(), records.count() as usize);
     let rest = model.rest_coefficients();
     let mut record = Vec::new();
     while let Some(stride) = records.stride() {
