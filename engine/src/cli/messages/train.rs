@@ -2,6 +2,8 @@
 
 use std::io::ErrorKind;
 
+use kiln_formats::Error as FormatError;
+
 use super::{complete, golden, path, system};
 use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
@@ -336,7 +338,7 @@ fn run() {
 
 /// Wraps errors that end the program inside another one only.
 macro_rules! wrapped {
-    ($enum:ident in $outer:ident, $list:expr, [$($variant:ident),* $(,)?]) => {{
+    ($enum:ident $(in $outer:ident)+, $list:expr, [$($variant:ident),* $(,)?]) => {{
         let name = |error: &$enum| match error {
             $($enum::$variant { .. } => stringify!($variant),)*
         };
@@ -347,7 +349,8 @@ macro_rules! wrapped {
         list.into_iter()
             .map(|error| {
                 let name = format!("{}::{}", stringify!($enum), name(&error));
-                (name, Box::new($outer::from(error)) as Box<dyn crate::cli::Failure>)
+                $(let error = $outer::from(error);)+
+                (name, Box::new(error) as Box<dyn crate::cli::Failure>)
             })
             .collect::<Vec<_>>()
     }};
@@ -366,15 +369,9 @@ fn models() {
             line: 1,
             found: "no \"ply\" at the start".to_owned(),
         },
-        PlyError::Format("ascii"),
         PlyError::NoVertices,
-        PlyError::List("vertex".to_owned()),
-        PlyError::TooMany(5_000_000_000),
-        PlyError::Missing("scale_0, rot_0".to_owned()),
         PlyError::Points,
         PlyError::Delivered("a GLB file"),
-        PlyError::Damaged("it is truncated".to_owned()),
-        PlyError::RestCount(7),
         PlyError::Truncated {
             needed: 5_000_000,
             size: 4_000,
@@ -387,15 +384,27 @@ fn models() {
             line: 61,
             found: "no value for rot_3".to_owned(),
         },
-        PlyError::Required("KHR_draco_mesh_compression".to_owned()),
     ];
+    let formats = vec![
+        FormatError::Format("ascii"),
+        FormatError::List("vertex".to_owned()),
+        FormatError::TooMany(5_000_000_000),
+        FormatError::Missing("scale_0, rot_0".to_owned()),
+        FormatError::RestCount(7),
+        FormatError::Required("KHR_draco_mesh_compression".into()),
+        FormatError::Damaged("it is truncated".to_owned()),
+    ];
+    let ply = ply.into_iter().chain([PlyError::Splats(FormatError::RestCount(7))]);
     let mut examples = wrapped!(PlyError in RunError,
-        ply,
+        ply.collect::<Vec<_>>(),
         [
-            File, Io, Header, Format, NoVertices, List, TooMany, Missing, Points, Delivered, Damaged, RestCount, Truncated,
-            NoneSound, Line, Required
+            File, Io, Header, NoVertices, Points, Delivered, Truncated, NoneSound, Line, Splats
         ]
     );
+    examples.extend(wrapped!(FormatError in PlyError in RunError,
+        formats,
+        [Format, List, TooMany, Missing, RestCount, Required, Damaged]
+    ));
     let stored = vec![
         StoredError::Absent { path: path("runs/b") },
         StoredError::NoModel { path: path("runs/b") },
