@@ -85,6 +85,11 @@ fn what_it_does_not_go_with_is_refused() {
             "`losses.1.kind` is neighbour",
         ),
         (
+            "bound",
+            &[("init", mesh), ("losses", "[{ kind: l1 }, { kind: dn_consistency }]")],
+            "`losses.1.kind` is dn_consistency",
+        ),
+        (
             "surface",
             &[("losses", "[{ kind: l1 }, { kind: neighbour, geometry: 11 }]")],
             "`losses.1.geometry` is 11, allowed: 0 to 10",
