@@ -12,7 +12,7 @@ use kiln::twins::pose::{self, State};
 use kiln::twins::step::{step, surface_step, target_from_u8};
 use kiln_tests::banded::{Run, camera, profile, scene, trainer};
 use kiln_tests::compare::close;
-use kiln_tests::gpu::{Gpu, assert_valid, open, variants};
+use kiln_tests::gpu::{Gpu, assert_valid, losses, open, variants};
 use kiln_tests::scenes::{Scene, fisheye};
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
 
@@ -48,7 +48,8 @@ fn corrections() {
         let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
         let size = (scene.size[0], scene.size[1]);
         let mut c = Capacities::new(scene.count, scene.count, 12 * scene.count, scene.sh_degree, [size]);
-        (c.chunk, c.poses, c.losses.normals) = (256, 3, normals > 0.0);
+        (c.chunk, c.poses) = (256, 3);
+        c.losses = losses(if normals > 0.0 { &["normals"] } else { &[] });
         c.lens = scene.lens.is_some();
         let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |_| Vec::new());
         let poses = gpu.tensors.extra.poses.expect("asked for");

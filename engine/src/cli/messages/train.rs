@@ -13,6 +13,7 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::plan::{BoundError, Job, LossError, NoJob, PlanError, Remedies, Remedy, TrianglesError};
+use crate::plugins::Maps;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
@@ -108,12 +109,18 @@ fn plan() {
         }),
         PlanError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
         PlanError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
-        PlanError::Loss(LossError::NoMasks),
-        PlanError::Loss(LossError::NoDepths),
-        PlanError::Loss(LossError::NoNormals),
+        PlanError::Loss(LossError::NoMasks { loss: "alpha" }),
+        PlanError::Loss(LossError::NoMaps {
+            loss: "depth",
+            maps: Maps::Depths,
+        }),
+        PlanError::Loss(LossError::NoMaps {
+            loss: "normal_map",
+            maps: Maps::Normals,
+        }),
         PlanError::Loss(LossError::Blended),
-        PlanError::Loss(LossError::Scores),
-        PlanError::Loss(LossError::Streamed),
+        PlanError::Loss(LossError::Scores { loss: "alpha" }),
+        PlanError::Loss(LossError::Streamed { loss: "neighbour" }),
         PlanError::Loss(LossError::TooDense {
             gaussians: 3_000_000,
             k: 16,
@@ -318,7 +325,7 @@ fn run() {
             dropped: 5000,
             n_cap: 1_000_000,
         },
-        RunError::Plan(PlanError::Loss(LossError::NoMasks)),
+        RunError::Plan(PlanError::Loss(LossError::NoMasks { loss: "alpha" })),
         RunError::Train(stalled(Stall::Visible)),
         RunError::Mesh(MeshError::NoViews),
         RunError::Drawn(DrawnError::Ending { path: path("mesh.stl") }),
