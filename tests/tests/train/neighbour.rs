@@ -17,7 +17,7 @@ use kiln::train::{StepStatus, Target, Trainer};
 use kiln::vk::Device;
 use kiln_tests::gpu::{self, assert_valid, open};
 use kiln_tests::runs::{self, QUICK, Scratch, profile};
-use kiln_tests::setup::Setup;
+use kiln_tests::setup::{Settings, Setup};
 
 use super::losses::{planned, solids, train_eventful};
 
@@ -193,7 +193,7 @@ fn nothing_but_the_settings_matters() {
     }
     let device = ("dataset.residency", "device");
     // Each goes on from a checkpoint, before steps compare or among those that do.
-    let ways: [(&str, u32, &[(&str, &str)]); 4] = [
+    let ways: [(&str, u32, Settings<'_>); 4] = [
         ("resident", 36, &[device]),
         ("bands", 54, &[device, ("fault.bands", "7")]),
         ("bands-host", 36, &[host, ("fault.bands", "3")]),

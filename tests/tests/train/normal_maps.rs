@@ -11,6 +11,7 @@ use kiln::run::interrupt::Interrupt;
 use kiln::twins::surface::thinnest;
 use kiln_mesh::solids::distance;
 use kiln_tests::runs::{self, Scratch, profile, train_scene};
+use kiln_tests::setup::Settings;
 
 use super::losses::solids;
 
@@ -93,7 +94,7 @@ fn neither_pauses_nor_residency_nor_bands_change_a_byte() {
     train(&scratch, "whole", &own("host"), None);
     let model = |name: &str| runs::raw_model(&scratch.join(name), 20);
     // Each goes on from a checkpoint, before the normal maps or among them, so that it pauses and is otherwise different too.
-    let ways: [(&str, u32, &str, &[(&str, &str)]); 4] = [
+    let ways: [(&str, u32, &str, Settings<'_>); 4] = [
         ("device", 5, "device", &[]),
         ("tiles", 5, "stream", &[("fault.bands", "3")]),
         ("stream", 12, "stream", &[]),

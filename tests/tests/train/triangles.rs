@@ -9,7 +9,7 @@ use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunEnd, RunError};
 use kiln::triangles::TriangleModel;
 use kiln_tests::runs::{self, Scratch};
-use kiln_tests::setup::Setup;
+use kiln_tests::setup::{self, Setup};
 use kiln_triangles::schedule::{Rates, Settings, SplitRule};
 
 /// 60 steps of a schedule that has everything: seven subdivisions and as many prunings, a connected surface after 38, rises of the
@@ -156,7 +156,7 @@ fn a_pause_changes_nothing() {
     };
     // The newest two are kept, of which one is that before the last step.
     let whole = run("whole", None, 60, &[("schedule.checkpoint", "[12]")]);
-    let ways: [(&str, &str, u32, &[(&str, &str)]); 2] = [
+    let ways: [(&str, &str, u32, setup::Settings<'_>); 2] = [
         ("first", "whole", 12, &[("fault.bands", "2")]),
         ("second", "first", 39, &[]),
     ];
