@@ -52,7 +52,7 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
     });
     c.within("losses", |c| {
         for (i, loss) in profile.losses.iter().enumerate() {
-            let of_images = loss.needs() == Needs::default();
+            let of_images = loss.needs() == Needs::NOTHING;
             c.within(i, |c| c.require("kind", of_images, loss.kind(), || why("l1 or dssim")));
         }
     });

@@ -11,8 +11,6 @@
 //!
 //! They do nothing in steps without `FLAG_DENSITY` and in views that stalled.
 
-use serde::{Deserialize, Serialize};
-
 use super::counters::Args;
 use super::cull::group_window;
 use super::generated::{density_farthest, density_gather, density_sum, density_terms, sample_place};
@@ -30,7 +28,7 @@ pub const SAMPLE_BYTES: u64 = 16;
 const SUM: u32 = 256;
 
 /// What the terms are.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DensityTerms {
     /// Distances from the surface are compared instead of densities.
     pub sdf: bool,

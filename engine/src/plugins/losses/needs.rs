@@ -1,7 +1,7 @@
 //! What a loss may need of steps, scene and device.
 
 /// What a loss needs beside render and photo.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Steps that blend surfaces of Gaussians and take gradients to them: [`Surface`] says which. Such steps look along the rays of
     /// pinholes, bind images whole and more buffers than others, and need every Gaussian's colour up to date.
@@ -25,7 +25,7 @@ impl Needs {
         ..Self::NOTHING
     };
     /// Render and photo are all.
-    pub(super) const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         surface: None,
         maps: None,
         masks: false,
