@@ -36,8 +36,6 @@ pub const RANGES: [&str; 18] = [
 ];
 /// Names of the words of a splat.
 pub const WORDS: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
-/// Largest coefficient that comes out, the middle of the last step.
-pub const OUTERMOST: f32 = 4.0 - 1.0 / 64.0;
 
 /// What an element holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +71,8 @@ pub struct CompressedPly {
     /// In the order of the file.
     rows: Vec<Rows>,
     at: usize,
-    columns: [Option<Property>; 18],
+    /// Of [`RANGES`], all or all but those of colours, which then span 0 to 1.
+    columns: Vec<Property>,
     words: [Property; 4],
     /// Bytes from the start of a row to the coefficients, `[coefficient][channel]`.
     harmonics: Vec<usize>,
@@ -113,11 +112,12 @@ impl CompressedPly {
             let found = format!("{} chunks for {count} Gaussians", chunk.count);
             return Err(Error::Damaged(found));
         }
-        let columns = RANGES.map(|name| chunk.property(name).cloned());
-        // Older writers have no ranges of colours, which then span 0 to 1.
-        if columns[0].is_none() || columns[11].is_none() {
-            return Err(Error::Missing("of the ranges of its chunks".to_owned()));
-        }
+        // Older writers have no ranges of colours.
+        let has_colours = RANGES[12..].iter().any(|name| chunk.property(name).is_some());
+        let names = &RANGES[..if has_colours { 18 } else { 12 }];
+        let columns = names.iter().map(|name| chunk.property(name).cloned());
+        let columns = columns.collect::<Option<Vec<_>>>();
+        let columns = columns.ok_or_else(|| Error::Missing("of the ranges of its chunks".to_owned()))?;
         let sh = element("sh");
         let harmonics = sh.map_or_else(|| Ok(Vec::new()), of_harmonics)?;
         let degree = (0..=3).find(|degree| 3 * rest_count(*degree) == harmonics.len());
@@ -197,11 +197,14 @@ impl CompressedPly {
         match rows.part {
             Part::Ranges => {
                 // Ranges that are not finite give Gaussians that cannot be drawn.
-                let end = |at: usize| match &self.columns[at] {
+                let end = |at: usize| match self.columns.get(at) {
                     Some(property) => property.read(record),
                     None => (at % 6 / 3) as f32,
                 };
-                self.ranges.push(std::array::from_fn(end));
+                // A row may be of fewer bytes than what is kept of it: those that no splat has are not kept.
+                if self.ranges.len() < (self.count as usize).div_ceil(CHUNK) {
+                    self.ranges.push(std::array::from_fn(end));
+                }
                 Record::Nothing
             }
             Part::Splats => {
@@ -272,7 +275,11 @@ fn shares_11_10_11(word: u32) -> [f64; 3] {
     ]
 }
 
-/// The middle of a step.
+/// The middle of a step; of the first and the last, which hold all that lies beyond, the end.
 fn harmonic(step: u8) -> f32 {
-    ((f32::from(step) + 0.5) / 256.0 - 0.5) * 8.0
+    match step {
+        0 => -4.0,
+        255 => 4.0,
+        _ => ((f32::from(step) + 0.5) / 256.0 - 0.5) * 8.0,
+    }
 }

@@ -308,15 +308,18 @@ impl Column {
             return Err(wrong("has another number of values a Gaussian"));
         }
         let size = component.bytes();
+        let count = number(accessor, "count");
         let found = Self {
             first: 0,
             stride: match number(view, "byteStride") {
+                // From one splat to the next: where there is no next, any number stands there.
+                _ if count < 2 => (items * size) as u64,
                 0 => (width * size) as u64,
                 stride => stride,
             },
             component,
             items,
-            count: number(accessor, "count"),
+            count,
         };
         let each = found.bytes();
         let first = number(view, "byteOffset").checked_add(number(accessor, "byteOffset"));

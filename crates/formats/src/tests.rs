@@ -1,9 +1,11 @@
 //! Files that one of two readers would have taken otherwise, and damaged ones.
-#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 use kiln_ply::{Element, Format, Header, Scalar};
 
 use crate::compressed_ply::{CompressedPly, RANGES, Record, WORDS};
+#[cfg(feature = "serde_json")]
+use crate::glb;
 use crate::{Error, spz};
 
 fn chunks(count: u64) -> Element {
@@ -59,9 +61,72 @@ fn headers_that_make_no_sense_are_refused() {
     assert!(refused(vec![chunks(1), words(3), sh(2, 9)]).contains("as many coefficients"));
     let list = Element::new("face", 1).with_list(Scalar::U8, Scalar::I32, "in\u{1b}dices");
     assert!(refused(vec![chunks(1), words(3), list]).contains("\"face\" holds a list"));
-    let bare = Element::new("chunk", 1).with(Scalar::F32, ["min_r"]);
-    assert!(refused(vec![bare, words(3)]).contains("ranges of its chunks"));
+    // None of a range is guessed; those of colours are all there or none is.
+    let without = |left_out: &str| {
+        let names = RANGES.into_iter().filter(|name| *name != left_out);
+        Element::new("chunk", 1).with(Scalar::F32, names)
+    };
+    for name in ["min_x", "max_y", "max_scale_z", "min_r", "max_b"] {
+        assert!(
+            refused(vec![without(name), words(3)]).contains("ranges of its chunks"),
+            "{name}"
+        );
+    }
+    let plain = Element::new("chunk", 1).with(Scalar::F32, RANGES[..12].iter().copied());
+    assert!(open(vec![plain, words(3)]).unwrap().is_some());
     assert!(open(vec![chunks(1)]).unwrap().is_none());
+}
+
+#[test]
+fn the_outermost_harmonics_are_the_ends() {
+    let sh = Element::new("sh", 1).with(Scalar::U8, (0..9).map(|i| format!("f_rest_{i}")));
+    let mut file = open(vec![chunks(1), words(1), sh]).unwrap().unwrap();
+    let mut last = Record::Nothing;
+    while let Some(stride) = file.stride() {
+        let mut record = vec![0; stride];
+        if stride == 9 {
+            record[..3].copy_from_slice(&[0, 255, 128]);
+        }
+        last = file.read(&record);
+    }
+    let Record::Harmonics(rest) = last else {
+        panic!("{last:?}")
+    };
+    assert_eq!([rest[0][0], rest[1][0], rest[2][0]], [-4.0, 4.0, 1.0 / 64.0]);
+}
+
+#[cfg(feature = "serde_json")]
+/// A stride says where the next splat is; of one splat alone it means nothing, and as a size of 32 bits it may be 0.
+#[test]
+fn one_splat_of_a_glb_has_no_stride() {
+    let attributes = ["POSITION", "ROTATION", "SCALE", "OPACITY", "SH_DEGREE_0_COEF_0"];
+    let named = |name: &str| match name {
+        "POSITION" => name.to_owned(),
+        _ => format!("{}:{name}", glb::EXTENSION),
+    };
+    let keys: Vec<String> = (0..5)
+        .map(|at| format!("\"{}\": {at}", named(attributes[at])))
+        .collect();
+    let accessor = r#"{"bufferView": 0, "componentType": 5126, "count": 1}"#;
+    let text = format!(
+        r#"{{"bufferViews": [{{"byteLength": 16, "byteStride": 4294967296}}], "accessors": [{}],
+            "primitive": {{"attributes": {{{}}}}}}}"#,
+        [accessor; 5].join(","),
+        keys.join(",")
+    );
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut numbers = glb::Numbers::new(16);
+    let set = glb::Set::new(&document, &document["primitive"], &mut numbers).unwrap();
+    let mut longest = 0;
+    let fetch = |first: u64, length: u64, bytes: &mut Vec<u8>| {
+        longest = longest.max(first + length);
+        bytes.clear();
+        bytes.resize(length as usize, 0);
+        Ok::<(), Error>(())
+    };
+    let mut splats = 0;
+    set.splats(fetch, |_| splats += 1).unwrap();
+    assert_eq!((splats, longest), (1, 16));
 }
 
 #[test]

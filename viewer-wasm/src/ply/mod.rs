@@ -10,7 +10,7 @@ mod rows;
 
 use crate::pack::{GEOMETRY_WORDS, Layout, push_geometry, push_sh};
 use crate::splat::{Splat, UNSEEN};
-use kiln_formats::compressed_ply::{CompressedPly, OUTERMOST, Record};
+use kiln_formats::compressed_ply::{CompressedPly, Record};
 use kiln_ply::{Element, Format, Header};
 use points::Points;
 use rows::Rows;
@@ -176,12 +176,6 @@ fn read_compressed(file: &mut CompressedPly, record: &[u8], batch: &mut Batch) -
             splat.is_none()
         }
         Record::Harmonics(rest) => {
-            // The outermost steps mean the ends.
-            let ended = |value: f32| match value.abs() < OUTERMOST {
-                true => value,
-                false => value.signum() * 4.0,
-            };
-            let rest = rest.map(|coefficient| coefficient.map(ended));
             push_sh(&Splat { rest, ..UNSEEN }, file.degree(), &mut batch.sh);
             false
         }
