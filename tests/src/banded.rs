@@ -8,9 +8,9 @@ use kiln::kernels::views::{Reduction, Variants};
 use kiln::memory::{Budget, Gpu};
 use kiln::plan::{Demand, plan};
 use kiln::record::events::{Event, EventRow};
-use kiln::scene::{Camera, SceneIndex, SceneOptions, SeenPoint};
 use kiln::train::{StepStatus, Trainer};
 use kiln::vk;
+use kiln_scene::{Camera, SceneIndex, SceneOptions, SeenPoint};
 
 use crate::gpu::variants;
 use crate::scenes::Scene;

@@ -15,11 +15,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kiln::config::{Inputs, extended_profile, resolve};
 use kiln::export::{read_camera_path, read_cameras, read_model, read_ply, summarize_file, summarize_ply};
-use kiln::scene::{
-    Axes, ImageOptions, SceneIndex, SceneOptions, Split, Undistort, ViewId, decode, photo_bytes, read_points,
-};
 use kiln::serve::{Listen, Server};
 use kiln::train::checkpoint;
+use kiln_scene::{
+    Axes, ImageOptions, SceneIndex, SceneOptions, Split, Undistort, ViewId, decode, photo_bytes, read_points,
+};
 use sha2::{Digest as _, Sha256};
 
 pub use files::{meshes, records, sog_folder};
@@ -163,7 +163,7 @@ fn load_once(root: &Path, options: &SceneOptions) -> Option<SceneIndex> {
             "a camera that is not finite"
         );
     }
-    let finite = |point: &kiln::scene::Point| point.position.iter().all(|value| value.is_finite());
+    let finite = |point: &kiln_scene::Point| point.position.iter().all(|value| value.is_finite());
     assert!(scene.points.iter().all(finite), "a point that is not finite");
     Some(scene)
 }

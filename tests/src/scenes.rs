@@ -1,9 +1,9 @@
 //! Random models, cameras and targets: the same on every machine.
 
 use kiln::gaussians::{Gaussians, layout};
-use kiln::scene::{Camera, Fisheye};
 use kiln::triangles::TriangleModel;
 use kiln::twins::rng::{bits, normal, uniform};
+use kiln_scene::{Camera, Fisheye};
 
 /// What varies between scenes.
 #[derive(Clone, Debug)]

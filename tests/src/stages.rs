@@ -8,7 +8,6 @@ use kiln::kernels::project::DEPTH_KEY_BITS;
 use kiln::kernels::rasterize;
 use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::program::Span;
-use kiln::scene::Camera;
 use kiln::step::{Capacities, StepTensors, train_step};
 use kiln::twins::gaussian::{Gaussian, View as Eye};
 use kiln::twins::loss::{Weights, loss, masked_loss};
@@ -20,6 +19,7 @@ use kiln::twins::regularize::flatten;
 use kiln::twins::step::target_from_u8;
 use kiln::twins::surface::Plane;
 use kiln::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
+use kiln_scene::Camera;
 
 use crate::compare::{close, same};
 use crate::gpu::{Gpu, Keep};

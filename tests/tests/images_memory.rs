@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use kiln::scene::{
+use kiln_scene::{
     ImageOptions, ImageStore, Resolution, SceneIndex, SceneOptions, Split, ViewId, ViewSampler, estimate_host_bytes,
 };
 use kiln_tests::runs::Scratch;

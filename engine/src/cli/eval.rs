@@ -12,7 +12,7 @@ use crate::export::write_json;
 use crate::jobs::{News, Opened, Purpose};
 use crate::project::{ProjectFolder, evaluation_path};
 use crate::record::words::count;
-use crate::scene::Split;
+use kiln_scene::Split;
 
 /// Evaluates and prints to `out`.
 ///

@@ -10,7 +10,7 @@ use super::{Exit, Failure};
 use crate::jobs::{News, OpenedScene, Purpose};
 use crate::mesh::{MeshScores, Truth, TruthReport, TruthSettings};
 use crate::run::{self, Drawn};
-use crate::scene::Split;
+use kiln_scene::Split;
 
 /// Measures `mesh` and prints to `out`.
 ///

@@ -14,11 +14,11 @@ use crate::plan::{BoundError, PlanError};
 use crate::program::Tag;
 use crate::project::ProjectError;
 use crate::run::{RunError, StoredError};
-use crate::scene::SubsetError;
 use crate::serve::ServeError;
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
 use crate::vk::VkError;
+use kiln_scene::SubsetError;
 
 impl Failure for VkError {
     fn exit(&self) -> Exit {

@@ -54,7 +54,7 @@ fn newest(folder: &Path) -> Option<Found> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn the_newest_run_of_a_folder() {

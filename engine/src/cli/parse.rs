@@ -22,8 +22,8 @@ use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::project::{MergeRequest, SplitOptions};
 use crate::run::Drawn;
-use crate::scene::Split;
 use crate::serve::Listen;
+use kiln_scene::Split;
 
 /// Parses arguments; the first is the program's name.
 ///

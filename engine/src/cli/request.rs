@@ -8,8 +8,8 @@ use crate::jobs::{self, Model, Settings};
 use crate::mesh::Layers;
 use crate::plugins::Subset;
 use crate::project::MergeRequest;
-use crate::scene::Split;
 use crate::serve::Listen;
+use kiln_scene::Split;
 
 /// The request of a command line.
 #[derive(Clone, Debug, PartialEq)]

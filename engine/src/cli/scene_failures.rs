@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Exit, Failure};
 use crate::jobs::kinds::{instead_of_points, instead_of_scene, of_film};
 use crate::jobs::shell::word;
-use crate::scene::SceneError;
+use kiln_scene::SceneError;
 
 impl Failure for SceneError {
     fn exit(&self) -> Exit {

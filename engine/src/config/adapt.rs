@@ -14,7 +14,7 @@ use super::error::{At, ConfigError};
 use super::profile::Profile;
 use super::read::read;
 use super::tree::{Entry, Node, Value};
-use crate::scene::{Capture, SceneIndex};
+use kiln_scene::{Capture, SceneIndex};
 
 /// How a scene was taken, as far as rules ask; `None` for what is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

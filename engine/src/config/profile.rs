@@ -11,7 +11,7 @@ use super::{
 };
 use crate::gaussians::layout::Storage;
 use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy, names};
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -106,7 +106,7 @@ pub fn normal_picture(size_px: [u32; 2], normals: &[[f32; 3]]) -> Result<Picture
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn steps_are_of_the_farthest_depth_and_nothing_is_zero() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::spread::{NamedView, Spread, spread};
 use super::{Means, ViewRow, means};
 use crate::export::milliseconds;
-use crate::scene::Split;
+use kiln_scene::Split;
 
 /// Version of the file.
 const SCHEMA_VERSION: u32 = 1;

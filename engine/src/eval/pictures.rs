@@ -267,7 +267,7 @@ fn ramp(t: f32) -> [f32; 3] {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn renderings_are_rounded_and_cut_off() {

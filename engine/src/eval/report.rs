@@ -133,7 +133,7 @@ pub struct ViewRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc_psnr: Option<f64>,
     /// Share of the view's blended light that comes from splats nearer than the nearest sparse point in its picture, 0 to 1
-    /// ([`crate::scene::nearest_point_depth`]); there for test views with such a point.
+    /// ([`kiln_scene::nearest_point_depth`]); there for test views with such a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fog_share: Option<f64>,
     /// True when the pictures of this view were written.

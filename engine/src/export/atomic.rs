@@ -240,7 +240,7 @@ fn folder_of(path: &Path) -> &Path {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
     use std::fs::{self, File};
 
     fn entries(folder: &Path) -> usize {

@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::CamerasError;
 use super::json::unmarked;
-use crate::math::{Mat3, cross, dot, norm, quaternion, rotation, sub, transpose};
-use crate::scene::Camera;
+use kiln_scene::Camera;
+use kiln_scene::math::{Mat3, cross, dot, norm, quaternion, rotation, sub, transpose};
 
 /// Largest file that is read, bytes.
 const MAX_BYTES: u64 = 16 << 20;
@@ -24,7 +24,7 @@ const MAX_FRAMES: usize = 100_000;
 /// Largest image side, pixels.
 const MAX_SIDE_PX: u32 = 16_384;
 
-type Vec3 = crate::math::Vec3<f64>;
+type Vec3 = kiln_scene::math::Vec3<f64>;
 /// w, x, y, z.
 type Quat = [f64; 4];
 

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::json::unmarked;
 use super::{ExportError, write_atomic};
-use crate::math::transpose;
-use crate::scene::{Camera, SceneIndex, View, ViewId, file_safe};
+use kiln_scene::math::transpose;
+use kiln_scene::{Camera, SceneIndex, View, ViewId, file_safe};
 
 /// Largest file of cameras that is read, bytes: some hundred thousand of them.
 const MAX_BYTES: u64 = 64 << 20;
@@ -231,8 +231,8 @@ pub fn write_cameras(path: &Path, records: &[CameraRecord]) -> Result<(), Export
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::SceneOptions;
-    use crate::scene::scratch::Scratch;
+    use kiln_scene::SceneOptions;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn file_holds_every_camera_and_gives_it_back() {

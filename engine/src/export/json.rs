@@ -40,7 +40,7 @@ pub(crate) fn milliseconds<S: Serializer>(seconds: &f64, serializer: S) -> Resul
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[derive(Serialize, Deserialize)]
     struct Figures {

@@ -64,7 +64,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn links_below_the_root_are_refused_and_the_root_may_be_one() {

@@ -4,7 +4,7 @@
 //! is, at any depth, also in mid-air in front of cameras across the ring; points far away leave less to explain there.
 //! Hierarchical 3D Gaussians (Kerbl et al. 2024, section 4) start from a sphere of points in the same spirit.
 
-use crate::scene::Camera;
+use kiln_scene::Camera;
 
 /// Points of the sphere that measures which share of it is in view.
 const COARSE: usize = 4096;

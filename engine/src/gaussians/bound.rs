@@ -8,7 +8,7 @@ use kiln_mesh::Mesh;
 use kiln_mesh::adjacency::Adjacency;
 use serde::{Deserialize, Serialize};
 
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// Standard deviation along the normal, in extents of the scene.
 pub const THICKNESS: f32 = 1e-6;

@@ -5,8 +5,8 @@
 
 use super::Gaussians;
 use super::neighbors::mean_squared_distances;
-use crate::scene::capture::focus;
-use crate::scene::{Camera, Point, SplitMix64};
+use kiln_scene::capture::focus;
+use kiln_scene::{Camera, Point, SplitMix64};
 
 /// Degree-0 spherical harmonic, `1 / (2 sqrt(pi))`.
 pub const SH_C0: f64 = 0.282_094_791_773_878_14;
@@ -283,7 +283,7 @@ mod tests {
         let around = Camera {
             fx: 20.0,
             fy: 20.0,
-            lens: Some(crate::scene::Fisheye {
+            lens: Some(kiln_scene::Fisheye {
                 radial: [0.0; 4],
                 tangential: [0.0; 2],
                 prism: [0.0; 2],

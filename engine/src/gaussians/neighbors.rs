@@ -150,7 +150,7 @@ fn widest_axis(points: &[(u32, [f32; 3])]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::SplitMix64;
+    use kiln_scene::SplitMix64;
 
     fn by_hand(points: &[[f32; 3]]) -> Vec<f64> {
         let squared = |a: [f32; 3], b: [f32; 3]| (0..3).map(|i| (f64::from(a[i]) - f64::from(b[i])).powi(2)).sum();

@@ -7,7 +7,7 @@ use crate::config::{self, MeshMethod, Override, Profile};
 use crate::plugins::Strategy;
 use crate::project::{BLOCKS, ProjectFolder, block_name};
 use crate::record::run_folder::{Which, place, record_path};
-use crate::scene::{SceneError, SceneIndex, file_safe};
+use kiln_scene::{SceneError, SceneIndex, file_safe};
 
 /// Refuses to make a run of a folder that is a data set: its files would lie among the photos, and a data set is no folder to
 /// overwrite.
@@ -112,7 +112,7 @@ mod tests {
     use super::super::scene::ForScene;
     use super::*;
     use crate::config::{Inputs, resolve};
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn a_run_or_a_project_in_the_place_of_a_scene_is_named() {

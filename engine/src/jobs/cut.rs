@@ -12,7 +12,7 @@ use crate::project::{
     BlockEntry, BlockRecord, Cutting, PlanRecord, ProjectFolder, SplitOptions, Survey, ToCut, VERSION, half_names,
 };
 use crate::record::words::count;
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Cuts a block in two, or finds it cut; gives the project and the names of the parts.
 ///

@@ -9,7 +9,7 @@ use crate::project::ProjectError;
 use crate::record::run_folder::RunFolderError;
 use crate::record::words::count;
 use crate::run::{RunError, StoredError};
-use crate::scene::SceneError;
+use kiln_scene::SceneError;
 
 /// Why a job ended.
 #[derive(Debug, thiserror::Error)]

@@ -176,7 +176,7 @@ fn around(file: &Path) -> &Path {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn files_are_known_by_their_names() {

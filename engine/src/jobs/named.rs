@@ -234,7 +234,7 @@ fn is_mesh_glb(start: &[u8]) -> bool {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn refused(scratch: &Scratch, purpose: Purpose, name: &str) -> String {
         let error = other_than_a_model(purpose, &scratch.path().join(name));

@@ -16,7 +16,7 @@ use crate::plan::{
     available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos, with_remedies,
 };
 use crate::run::{RunError, StagesOutlook, device_budget, mesh_outlook, stages_outlook};
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// A request for a plan.
 #[derive(Clone, Debug, Default, PartialEq)]

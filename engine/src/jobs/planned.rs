@@ -6,7 +6,7 @@ use crate::kernels::views::{Loops, Reduction, Threads, Variants};
 use crate::memory::{BlockRounding, Budget, GIB, PlanLimits};
 use crate::plan::{Faults, PlanError, PlanReport, plan_first, plan_with_photos, scene_options};
 use crate::project::{BlockEntry, BlockFolder, Draft, ProjectFolder};
-use crate::scene::{SceneIndex, SceneOptions};
+use kiln_scene::{SceneIndex, SceneOptions};
 
 /// Points that are looked at of each photo.
 const SEEN_POINTS: u32 = 4096;

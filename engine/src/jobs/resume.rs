@@ -155,7 +155,7 @@ fn check_scene_is_there(settings: &Settings, run: &Path) -> Result<(), JobError>
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     const LATEST: Resume = Resume::Latest;
 

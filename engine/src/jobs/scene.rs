@@ -12,7 +12,7 @@ use crate::config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, re
 use crate::plan::training_options;
 use crate::plugins::{Init, ModelOptions};
 use crate::run::Location;
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Bytes of a PLY file that hold its header.
 const HEADER_BYTES: u64 = 1 << 16;
@@ -185,7 +185,7 @@ mod tests {
     #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::Override;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn a_run_is_a_model() {

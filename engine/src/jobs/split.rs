@@ -14,7 +14,7 @@ use crate::project::{
     BlockFolder, BlockRecord, Cut, Draft, PlanRecord, ProjectError, ProjectFolder, ProjectRecord, SplitOptions, Survey,
     VERSION, block_name, prepare, scene_record, settings_record,
 };
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Bytes that a Gaussian takes at the very least: its place, turn, size, opacity and colour, in half precision.
 const LEAST_BYTES: u64 = 28;

@@ -27,7 +27,7 @@ use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
     Outlets, ResumeFrom, RunEnd, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
 };
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// A request for a training.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,7 +3,7 @@
 
 use super::generated::{common, mesh_draw};
 use crate::program::{Groups, Program, Span, fold_groups};
-use crate::scene::Camera;
+use kiln_scene::Camera;
 
 pub use common::MeshView;
 

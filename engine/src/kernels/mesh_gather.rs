@@ -12,7 +12,7 @@ pub struct GatherIo {
     pub points: Span,
     /// Drawn inverse depths of the whole picture.
     pub depths: Span,
-    /// The [`Photo`](crate::scene::Photo).
+    /// The [`Photo`](kiln_scene::Photo).
     pub photo: Span,
     /// Colours by weights and weights, 16 bytes a point; added to.
     pub sums: Span,

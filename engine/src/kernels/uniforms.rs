@@ -2,7 +2,7 @@
 
 use super::generated::common;
 pub use super::generated::common::StepUniforms;
-use crate::scene::{Camera, DEFAULT_NEAR_Z, Fisheye};
+use kiln_scene::{Camera, DEFAULT_NEAR_Z, Fisheye};
 
 /// Width of a tile in pixels.
 pub const TILE_PX: u32 = 16;

@@ -135,7 +135,7 @@ pub struct Pixels {
     pub last_contributor: Span,
     /// Gradient of the loss.
     pub gradient: Span,
-    /// The ground truth: [`crate::scene::Photo`]s, the step's own from word `image_offset` on.
+    /// The ground truth: [`kiln_scene::Photo`]s, the step's own from word `image_offset` on.
     pub target: Span,
     /// Photos carry a mask.
     pub masked: bool,

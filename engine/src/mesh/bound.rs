@@ -67,7 +67,7 @@ fn colors(vertices: usize, triangles: &[[u32; 3]], per_triangle: u32, model: &Ga
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn vertices_have_the_colours_of_the_gaussians_around_them() {

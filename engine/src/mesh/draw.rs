@@ -14,7 +14,7 @@ use crate::kernels::surface_depth::{DepthKind, Depths};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Gpu};
 use crate::plan::{Look, OpenDevice};
-use crate::scene::Camera;
+use kiln_scene::Camera;
 
 /// Name of the file beside depth pictures.
 const DEPTH_FILE: &str = "depth.json";

@@ -6,9 +6,9 @@ use super::DrawnError;
 use crate::eval::PictureError;
 use crate::export::ExportError;
 use crate::memory::{Budget, MIB, MemoryError};
-use crate::scene::SceneError;
 use crate::step::NeighborsRefused;
 use crate::train::TrainError;
+use kiln_scene::SceneError;
 
 /// Anything that stops the making of a mesh.
 #[derive(Debug, thiserror::Error)]

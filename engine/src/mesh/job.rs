@@ -14,7 +14,7 @@ use crate::kernels::views::Variants;
 use crate::memory::{Budget, MemoryError, PlanLimits};
 use crate::plan::{Faults, Look};
 use crate::plugins::corners;
-use crate::scene::{Camera, SceneIndex};
+use kiln_scene::{Camera, SceneIndex};
 
 /// Voxels before and behind a surface that are stored.
 const TRUNCATION: f32 = 4.0;

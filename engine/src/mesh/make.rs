@@ -25,8 +25,8 @@ use crate::export::{AtomicFile, digest_of, file_digest, write_json};
 use crate::kernels::fusion::Voxels;
 use crate::memory::Budget;
 use crate::plan::{Faults, OpenDevice};
-use crate::scene::{Camera, Photo};
 use crate::vk::CompiledProgram;
+use kiln_scene::{Camera, Photo};
 
 /// A mesh that was written.
 #[derive(Clone, Debug)]

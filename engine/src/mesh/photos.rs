@@ -3,7 +3,7 @@
 use super::MeshError;
 use crate::config::Profile;
 use crate::plan::{AHEAD, image_options};
-use crate::scene::{ImageStore, Photo, SceneIndex, Split, ViewId};
+use kiln_scene::{ImageStore, Photo, SceneIndex, Split, ViewId};
 
 /// Photos by the number of their view; the next ones are decoded meanwhile.
 pub(super) struct Photos {

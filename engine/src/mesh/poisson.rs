@@ -12,7 +12,7 @@ use super::stage::DepthStage;
 use super::{MeshError, Space, parts};
 use crate::config;
 use crate::plan::available_bytes;
-use crate::scene::Camera;
+use kiln_scene::Camera;
 
 /// Scene extents around the middle of contracted space beyond which points are left out (SuGaR).
 const REACH: f32 = 4.0;

@@ -8,9 +8,9 @@ use super::MeshError;
 use crate::config::{Mesh, MeshSpace};
 use crate::gaussians::Gaussians;
 use crate::kernels::fusion::{SIDE, Voxels};
-use crate::math::{cross, dot, sigmoid, sub};
 use crate::plugins::corners;
-use crate::scene::Camera;
+use kiln_scene::Camera;
+use kiln_scene::math::{cross, dot, sigmoid, sub};
 
 /// Most bricks along an axis.
 const MOST_BRICKS: u32 = 1024;

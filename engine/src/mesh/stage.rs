@@ -19,12 +19,12 @@ use crate::kernels::views::{Reduction, Surface, Variants};
 use crate::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
 use crate::plan::{Faults, Look, OpenDevice};
 use crate::program::{Class, Program, Span, Tag, TensorTable};
-use crate::scene::Camera;
 use crate::step::{
     self, BAND_SLOTS, BandTensors, Capacities, LevelTensors, Part, Parts, RecordBandTensors, StepTensors, Turns,
 };
 use crate::train::{BandRing, TrainError, uniforms};
 use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_scene::Camera;
 
 /// Bytes of a visible record's largest part, and of a sort key.
 const RECORD_BYTES: u64 = 16;

@@ -9,8 +9,8 @@ use super::capacity::ceiling;
 use super::photos::AHEAD;
 use crate::config::Profile;
 use crate::plugins::Auto;
-use crate::scene::capture::background_share;
-use crate::scene::{Alpha, Camera, ImageStore, Point, SceneIndex, Split, ViewId, evenly};
+use kiln_scene::capture::background_share;
+use kiln_scene::{Alpha, Camera, ImageStore, Point, SceneIndex, Split, ViewId, evenly};
 
 /// Share of points beyond the cameras from which on a background explains itself.
 const ENOUGH: f64 = 0.1;

@@ -12,10 +12,10 @@ use crate::gaussians::Gaussians;
 use crate::gaussians::bound::{Binding, BoundMesh, THICKNESS, place, radius};
 use crate::gaussians::init::SH_C0;
 use crate::gaussians::layout::sh_coefficients;
-use crate::math::{Vec3, norm, sub};
 use crate::memory::PlanLimits;
 use crate::plugins::MeshOptions;
 use crate::twins::bound::bind;
+use kiln_scene::math::{Vec3, norm, sub};
 
 /// Colour of vertices that have none.
 const GREY: Vec3<f32> = [0.5; 3];
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use crate::config::{Inputs, Override, resolve};
     use crate::gaussians::bound::PER_TRIANGLE;
-    use crate::math::rotation;
-    use crate::scene::scratch::Scratch;
+    use kiln_scene::math::rotation;
+    use kiln_scratch::Scratch;
 
     fn profile(settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {

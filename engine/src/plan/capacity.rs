@@ -32,8 +32,8 @@ use crate::gaussians::layout::{Storage, chunk_within};
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::PlanLimits;
 use crate::plugins::{DeferredSh, Optimizer};
-use crate::scene::SceneIndex;
 use crate::step::Capacities;
+use kiln_scene::SceneIndex;
 
 /// Bytes of an element of a stream of visible records.
 const RECORD_BYTES: u64 = 16;

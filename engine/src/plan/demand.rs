@@ -12,11 +12,11 @@ use serde::Serialize;
 use crate::config::{ModelKind, Profile};
 use crate::gaussians::Gaussians;
 use crate::gaussians::bound::Binding;
-use crate::scene::{SceneIndex, evenly};
 use crate::step::Capacities;
 use crate::twins::filter_3d;
 use crate::twins::gaussian::{Gaussian, View};
 use crate::twins::project::{Filter2d, Settings, project};
+use kiln_scene::{SceneIndex, evenly};
 
 /// Most Gaussians of the sample: the standard error of a share is then below 0.8 %.
 const SAMPLE: usize = 4096;

@@ -9,8 +9,8 @@ use crate::gaussians::init::InitError;
 use crate::memory::{Budget, MemoryError};
 use crate::plan::Remedies;
 use crate::plugins::Maps;
-use crate::scene::SceneError;
 use crate::vk::VkError;
+use kiln_scene::SceneError;
 
 /// What keeps a run from being planned.
 #[derive(Debug, thiserror::Error)]

@@ -23,7 +23,7 @@ use crate::gaussians::{Gaussians, init};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::plugins::{Auto, Init, MeshOptions, ModelOptions};
-use crate::scene::{ImageStore, Point, SceneIndex, evenly};
+use kiln_scene::{ImageStore, Point, SceneIndex, evenly};
 
 /// Key of the most Gaussians there may be.
 const MAX_GAUSSIANS: &str = "memory.max_gaussians";

@@ -18,8 +18,8 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use crate::config::{Inputs, Override, Profile, resolve};
     use crate::plan::{pinhole_options, scene_options};
-    use crate::scene::scratch::Scratch;
-    use crate::scene::{SceneIndex, Undistort};
+    use kiln_scene::{SceneIndex, Undistort};
+    use kiln_scratch::Scratch;
 
     fn profile(recipe: Option<&str>, settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {

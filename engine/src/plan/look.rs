@@ -1,7 +1,7 @@
 //! How a model is meant to be drawn.
 
 use crate::config::{Background, ModelKind, Profile};
-use crate::scene::DEFAULT_NEAR_Z;
+use kiln_scene::DEFAULT_NEAR_Z;
 
 /// Background colour of a profile.
 #[must_use]

@@ -6,8 +6,8 @@ use crate::kernels::density_terms::DensityTerms;
 use crate::kernels::views::IMAGE_BYTES;
 use crate::memory::{Gpu, MemoryError, PlanLimits};
 use crate::plugins::{DensityVariant, Loss, Losses, Maps};
-use crate::scene::{Alpha, SceneIndex};
 use crate::step::{self, StepTensors};
+use kiln_scene::{Alpha, SceneIndex};
 
 /// Holds the losses against the scene.
 ///

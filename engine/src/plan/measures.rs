@@ -2,7 +2,7 @@
 
 use super::order;
 use crate::gaussians::morton::Frame;
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Figures of a scene that programs depend on.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,7 @@
 use super::{PlanError, lenses, losses};
 use crate::config::{self, NormalMaps, Profile};
 use crate::plugins::Maps;
-use crate::scene::{
-    Alpha, AlphaChoice, Axes, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort,
-};
+use kiln_scene::{Alpha, AlphaChoice, Axes, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort};
 
 /// How the scene is read.
 ///

@@ -9,8 +9,8 @@
 use crate::gaussians::Gaussians;
 use crate::gaussians::morton::{self, Frame};
 use crate::program::{Program, TensorTable};
-use crate::scene::SceneIndex;
 use crate::step::{self, ReorderTensors, StepTensors};
+use kiln_scene::SceneIndex;
 
 /// The mean of the training cameras' positions, and the extent of the scene.
 pub(super) fn frame(scene: &SceneIndex) -> Frame {

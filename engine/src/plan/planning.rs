@@ -10,7 +10,7 @@ use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, Plan, PlanLimits};
 use crate::program::Class;
-use crate::scene::{SceneIndex, photo_bytes};
+use kiln_scene::{SceneIndex, photo_bytes};
 
 /// Gaussians between two sizes that the search for the largest plan tries: finer than anyone's budget.
 pub(super) const SIZE_STEP: u32 = 1 << 14;

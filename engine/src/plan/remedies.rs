@@ -12,7 +12,7 @@ use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
 use crate::gaussians::layout::Storage;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Fewer Gaussians at the start are tried in this many steps.
 const FEWER_STEPS: u32 = 64;

@@ -11,10 +11,10 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Threads, Variants};
 use crate::memory::{Gpu, MemoryError};
 use crate::program::{Class, Span, Tag, TensorTable};
-use crate::scene::Camera;
 use crate::step::{self, Capacities, StepTensors};
 use crate::twins::rng::{normal, uniform};
 use crate::vk::{CompiledProgram, Device, RecordOptions};
+use kiln_scene::Camera;
 
 /// Of everything random in the view.
 const SEED: u32 = 1;

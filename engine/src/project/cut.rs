@@ -19,7 +19,7 @@ use super::write::{Draft, write_list, write_origin};
 use super::{BlockFolder, ProjectError};
 use crate::export::{ExportError, make_folder, write_atomic, write_json};
 use crate::record::run_folder::{RunRecord, is_written_to, record_path};
-use crate::scene::{Subsets, write_subsets};
+use kiln_scene::{Subsets, write_subsets};
 
 /// In the hidden folder: the scene as far as the block's photos show it, and where the block goes in the end.
 const SCENE: &str = "scene";

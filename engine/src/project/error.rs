@@ -6,7 +6,7 @@ use kiln_blocks::merge::MergeError;
 
 use crate::export::ExportError;
 use crate::plan::PlanError;
-use crate::scene::{SceneError, SubsetError};
+use kiln_scene::{SceneError, SubsetError};
 
 /// A refused or failed use of a project.
 #[derive(Debug, thiserror::Error)]

@@ -10,7 +10,7 @@ use kiln_blocks::{Ground, Heights, Rect};
 
 use super::ProjectError;
 use crate::export::ExportError;
-use crate::scene::{SceneIndex, View, read_mask};
+use kiln_scene::{SceneIndex, View, read_mask};
 
 /// Pixels of a mask's longer side at most.
 const LONGER_PX: u32 = 512;

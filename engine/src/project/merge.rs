@@ -306,7 +306,7 @@ fn of_merge(error: MergeError) -> ProjectError {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     /// A project that somebody sends may hold links of any name.
     #[cfg(unix)]

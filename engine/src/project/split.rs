@@ -12,7 +12,7 @@ use kiln_blocks::{Grid, Ground, Heights, Rect, SIDE_CELLS};
 use super::folder::BLOCK;
 use super::records::SplitOptions;
 use super::{BlockFolder, ProjectError, block_name};
-use crate::scene::{SceneIndex, View, evenly};
+use kiln_scene::{SceneIndex, View, evenly};
 
 /// Gaussians that a pixel of surface is worth, where no number is set.
 const PER_PIXEL: f64 = 0.05;
@@ -395,5 +395,5 @@ fn too_few(options: &SplitOptions, found: usize) -> ProjectError {
 
 /// What views are sorted by.
 fn order(view: &View) -> (&str, &str) {
-    (crate::scene::without_extension(&view.name), &view.name)
+    (kiln_scene::without_extension(&view.name), &view.name)
 }

@@ -17,9 +17,9 @@ use super::split::{Cut, Survey};
 use super::{BlockFolder, ProjectError};
 use crate::config::Inputs;
 use crate::export::{ExportError, make_folder, write_atomic, write_json};
-use crate::math::sub;
-use crate::scene::origin::{self, ORIGIN_FILE};
-use crate::scene::{SceneIndex, SceneKind, Subsets, write_subsets};
+use kiln_scene::math::sub;
+use kiln_scene::origin::{self, ORIGIN_FILE};
+use kiln_scene::{SceneIndex, SceneKind, Subsets, write_subsets};
 
 /// Where everything is made.
 const STAGING: &str = ".split";

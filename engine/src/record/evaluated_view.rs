@@ -1,7 +1,7 @@
 //! An evaluated view: what its pictures are made from, and which there are.
 
 use crate::eval::{Picture, PictureError};
-use crate::scene::{Photo, Split};
+use kiln_scene::{Photo, Split};
 
 /// Pictures of an evaluated view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,9 +24,9 @@ use crate::export::{milliseconds, null_as_nan};
 use crate::kernels::counters::Stall;
 use crate::kernels::histogram::BINS;
 use crate::plan::CapacitySource;
-use crate::scene::Split;
 use crate::step;
 use crate::vk::GpuSample;
+use kiln_scene::Split;
 
 /// Everything the sinks receive.
 #[derive(Clone, Debug, PartialEq)]

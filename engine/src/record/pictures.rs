@@ -79,8 +79,8 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::record::run_folder::{Existing, MadeBy, NewRun, RunScene};
-    use crate::scene::scratch::Scratch;
-    use crate::scene::{Photo, Split};
+    use kiln_scene::{Photo, Split};
+    use kiln_scratch::Scratch;
 
     fn folder(scratch: &Scratch) -> RunFolder {
         let scene = RunScene {

@@ -7,7 +7,7 @@ use crate::gaussians::bound::Binding;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::plan::{Demand, Faults, PlanError, PlanReport, plan};
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Plans the refinement by [`Profile::refining`] of a mesh that is to come, with so many triangles. How many Gaussians its views
 /// see is not known yet: the plan has room for all of them where memory is not short.

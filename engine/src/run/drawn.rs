@@ -13,8 +13,8 @@ use crate::eval::{DepthPicture, EvalFile, LpipsRange, Picture};
 use crate::mesh::{DepthFile, MeshFile, MeshScores, Truth, TruthSettings};
 use crate::plan::{OpenDevice, pinhole_options};
 use crate::record::events::Progress;
-use crate::scene::{Camera, SceneIndex};
 use crate::vk::DeviceKind;
+use kiln_scene::{Camera, SceneIndex};
 
 /// A mesh in host memory, and the device that draws it.
 pub struct Drawn<'a> {

@@ -12,10 +12,10 @@ use crate::mesh::{DrawnError, MeshError};
 use crate::plan::PlanError;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
-use crate::scene::{SceneError, Split};
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
 use crate::vk::VkError;
+use kiln_scene::{SceneError, Split};
 
 /// What ends a run, or the evaluation of a model that one left.
 #[derive(Debug, thiserror::Error)]

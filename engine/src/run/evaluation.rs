@@ -9,8 +9,8 @@ use crate::eval::{EvalFile, ViewRow, corrected_psnr, fog_share, view_metrics};
 use crate::plan::{AHEAD, ViewSums};
 use crate::record::events::{Progress, Stage};
 use crate::record::{EvaluatedView, masked_pair};
-use crate::scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId, nearest_point_depth};
 use crate::train::Trainer;
+use kiln_scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId, nearest_point_depth};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.
 const TRAIN_VIEWS: [usize; 5] = [5, 10, 15, 20, 25];

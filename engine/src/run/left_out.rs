@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::scene::{SceneError, SceneIndex, Split, ViewId};
+use kiln_scene::{SceneError, SceneIndex, Split, ViewId};
 
 /// Views whose images cannot be used; each is reported once and left out from then on.
 #[derive(Debug, Default)]

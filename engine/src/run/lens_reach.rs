@@ -1,7 +1,7 @@
 //! Where Gaussians may be in a picture that is taken through a lens: see [`reach`](super::reach).
 
-use crate::math::norm;
-use crate::scene::Fisheye;
+use kiln_scene::Fisheye;
+use kiln_scene::math::norm;
 
 /// Room for the angles of the device, radians, and for its lengths.
 const SLACK: f64 = 1e-5;

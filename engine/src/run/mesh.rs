@@ -6,7 +6,7 @@ use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::mesh::{MeshJob, MeshOutlook, most_points};
 use crate::plan::{Faults, FirstModel, Look, available_bytes, pinhole_options};
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Plans the mesh of a model with as many Gaussians as a run may grow to. Where its surfaces will be is taken from the first
 /// model, so the voxels may be others in the end; what is allocated depends on them by a bit per brick only. A scene with fisheyes as

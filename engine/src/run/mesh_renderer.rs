@@ -15,8 +15,8 @@ use crate::mesh::MeshFile;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, DrawSizes, DrawTensors, Painter};
 use crate::plan::{OpenDevice, ViewSums, background, gib_to_bytes};
 use crate::program::{Class, Program, Span, Tag, TensorTable, fold_groups};
-use crate::scene::{Camera, Photo, PhotoParts, photo_bytes};
 use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_scene::{Camera, Photo, PhotoParts, photo_bytes};
 
 /// Draws one mesh.
 pub(super) struct MeshRenderer<'a> {

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::{RunError, StoredError};
 use crate::export::{CameraRecord, read_camera_records};
 use crate::record::run_folder::cameras_paths;
-use crate::scene::{SceneIndex, Split, View, listed};
+use kiln_scene::{SceneIndex, Split, View, listed};
 
 /// Largest difference between numbers of one camera's rotation: they went through a file.
 const SAME: f32 = 1e-4;
@@ -106,8 +106,8 @@ mod tests {
 
     use super::*;
     use crate::export::{camera_records, write_cameras};
-    use crate::scene::SceneOptions;
-    use crate::scene::scratch::Scratch;
+    use kiln_scene::SceneOptions;
+    use kiln_scratch::Scratch;
 
     /// The bundled scene without photos, and the run of the whole one.
     fn scene_without(names: &[&str]) -> (SceneIndex, Scratch, PathBuf) {

@@ -10,11 +10,11 @@ use super::lens_reach::place_of;
 use super::model_parts::sigma;
 use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::{StepUniforms, TILE_PX};
-use crate::math::norm;
-use crate::scene::Fisheye;
 use crate::step::Survey;
 use crate::twins::gaussian::{Gaussian, View as Eye};
 use crate::twins::project::{Filter2d, footprint, radius};
+use kiln_scene::Fisheye;
+use kiln_scene::math::norm;
 
 /// Rounding of the device, pixels: far more than the last places of an f32 are on any image.
 const SLACK_PX: f64 = 2.0;
@@ -311,9 +311,9 @@ impl Counts {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::Camera;
     use crate::twins::project::{Settings, project};
     use crate::twins::rng::uniform;
+    use kiln_scene::Camera;
 
     /// 7 by 5 tiles, turned, its principal point off centre.
     fn block() -> (Camera, StepUniforms) {

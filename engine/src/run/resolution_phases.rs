@@ -6,7 +6,7 @@ use super::RunError;
 use crate::config::Profile;
 use crate::plan::schedule::resolution_scale_at;
 use crate::plan::{AHEAD, image_options};
-use crate::scene::{ImageStore, SceneIndex, ViewSampler};
+use kiln_scene::{ImageStore, SceneIndex, ViewSampler};
 
 /// One resolution phase.
 pub(super) struct Phase {
@@ -47,7 +47,7 @@ impl Phase {
 
     /// Asks the decoding threads for the views that come next.
     pub(super) fn prefetch(&self, sampler: &ViewSampler) {
-        use crate::scene::{Split, ViewId};
+        use kiln_scene::{Split, ViewId};
         let upcoming = sampler.upcoming(AHEAD);
         self.store.prefetch(upcoming.into_iter().map(|index| ViewId {
             split: Split::Train,

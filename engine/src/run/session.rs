@@ -27,8 +27,8 @@ use crate::record::events::{Event, EventRow, Primitive, RunEvent, Stage, Start, 
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{MadeBy, RunFolder, Status};
 use crate::record::sinks::Sinks;
-use crate::scene::{LoadReport, SceneIndex, ViewSampler};
 use crate::train::{StepStatus, Trainer};
+use kiln_scene::{LoadReport, SceneIndex, ViewSampler};
 
 /// What to run.
 pub struct RunRequest {

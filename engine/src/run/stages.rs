@@ -8,7 +8,7 @@ use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::mesh::{MeshJob, MeshOutlook};
 use crate::plan::{Faults, FirstModel, Look, PlanReport};
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Plans of the stages that a run has.
 #[derive(Clone, Debug)]

@@ -20,7 +20,6 @@ use crate::export::{
     ModelFile, PlyComments, PlyParts, RenderMode, model_origin, read_camera_path, read_cameras, read_model_file,
 };
 use crate::gaussians::Gaussians;
-use crate::math::sub;
 use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Up};
 use crate::plan::{
@@ -29,8 +28,9 @@ use crate::plan::{
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
-use crate::scene::{Camera, DEFAULT_NEAR_Z, SceneIndex, SceneOptions, Split};
 use crate::vk::DeviceKind;
+use kiln_scene::math::sub;
+use kiln_scene::{Camera, DEFAULT_NEAR_Z, SceneIndex, SceneOptions, Split};
 
 /// Where a model lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -546,7 +546,7 @@ fn recorded_seconds(run: &Path, iteration: u32) -> Option<f64> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn models_are_found_raw_and_last_first() {

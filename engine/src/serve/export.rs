@@ -211,7 +211,7 @@ fn remove(output: &Path, name: &str) {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
     use serde_json::Value;
 
     #[test]

@@ -155,7 +155,7 @@ impl<'de> Visitor<'de> for Cameras {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn cameras_of_blocks_each_once_and_of_a_bounded_size() {

@@ -72,7 +72,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::super::root::Root;
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn path(text: &str) -> Vec<String> {
         text.split('/').map(str::to_owned).collect()

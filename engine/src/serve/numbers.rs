@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for First<'_> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn the_number_at_the_top_and_no_other() {

@@ -50,7 +50,7 @@ fn descend(folder: &Path, path: &Path) -> io::Result<File> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
     use std::os::unix::fs::symlink;
     use std::process::Command;
 

@@ -144,7 +144,7 @@ impl Frame {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn area(min: [Option<f64>; 2], max: [Option<f64>; 2]) -> Area {
         Area { min, max }

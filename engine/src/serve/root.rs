@@ -447,7 +447,7 @@ fn refined(run: &Run) -> Option<Run> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn paths(root: &Root) -> Vec<String> {
         root.runs().iter().map(Run::path).collect()

@@ -10,7 +10,7 @@ use crate::kernels::density_terms::DensityTerms;
 use crate::kernels::swaths::Swaths;
 use crate::kernels::uniforms::TILE_PX;
 use crate::plugins::{Losses, Maps};
-use crate::scene::{PhotoParts, photo_bytes};
+use kiln_scene::{PhotoParts, photo_bytes};
 
 /// Sizes from which every tensor follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

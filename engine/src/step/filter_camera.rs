@@ -2,9 +2,9 @@
 
 use crate::kernels::filter_3d::FilterCamera;
 use crate::kernels::uniforms::LensWords;
-use crate::scene::Camera;
 use crate::twins::camera_cull::stretch;
 use crate::twins::gaussian::View;
+use kiln_scene::Camera;
 
 impl FilterCamera {
     /// A camera that sees what lies beyond the depth `near_z`, world units.

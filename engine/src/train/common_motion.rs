@@ -2,8 +2,8 @@
 //! elsewhere, so nothing holds it, and steps that are noisy carry it away.
 
 use crate::kernels::pose::{VALUES, WORDS};
-use crate::math::{Mat3, Vec3, add, cross, dot, mat_vec, scale, sub};
-use crate::scene::{Camera, Fisheye, SceneIndex};
+use kiln_scene::math::{Mat3, Vec3, add, cross, dot, mat_vec, scale, sub};
+use kiln_scene::{Camera, Fisheye, SceneIndex};
 
 /// Iterations after which the common motion is taken out of the corrections.
 pub(super) const EVERY: u32 = 100;
@@ -197,8 +197,8 @@ fn inverse(mut normal: [Row<MOTION>; MOTION]) -> [Row<MOTION>; MOTION] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{rotation, transpose};
-    use crate::scene::SplitMix64;
+    use kiln_scene::SplitMix64;
+    use kiln_scene::math::{rotation, transpose};
 
     const EXTENT: f32 = 2.5;
     const NEAR: f32 = 1.0;

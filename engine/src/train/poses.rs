@@ -1,9 +1,9 @@
 //! Cameras as a run has corrected them.
 
 use crate::kernels::pose::{VALUES, WORDS};
-use crate::scene::{Camera, Split, ViewId};
 use crate::twins::gaussian::View;
 use crate::twins::pose::corrected;
+use kiln_scene::{Camera, Split, ViewId};
 
 /// Corrections of all views at one moment.
 #[derive(Clone, Debug)]

@@ -10,9 +10,9 @@ use crate::config::Profile;
 use crate::kernels::triangles::{TriangleUniforms, flags, tile_px};
 use crate::kernels::uniforms::{StepUniforms, flags as step_flags};
 use crate::plan::{schedule::Events, triangles};
-use crate::scene::Camera;
 use crate::step::Capacities;
 use crate::triangles::Limits;
+use kiln_scene::Camera;
 
 /// What is trained, and the values that its steps take.
 pub(super) enum Trainable {

@@ -40,9 +40,9 @@ use crate::plan::schedule::{self, Events};
 use crate::plan::{EvalReadback, Faults, Job, Jobs, PlanReport, TrainPlan, losses};
 use crate::program::Span;
 use crate::record::events::{Event, EventRow};
-use crate::scene::{self, Camera, SceneIndex};
 use crate::step::{self, StepTensors, Terms, check_guard_bands};
 use crate::vk::{CompiledProgram, Device, RecordOptions, Ticket};
+use kiln_scene::{Camera, SceneIndex};
 
 /// What a finished step reports.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ pub(super) struct Flight {
 /// Where the photo of a step is.
 #[derive(Clone, Copy, Debug)]
 pub enum Target<'a> {
-    /// Here, as [`Photo::bytes`](crate::scene::Photo::bytes) has it; the step brings it along.
+    /// Here, as [`Photo::bytes`](kiln_scene::Photo::bytes) has it; the step brings it along.
     Bytes(&'a [u8]),
     /// On the device, see [`Trainer::store`]: that of a training view.
     Resident(usize),
@@ -315,7 +315,7 @@ impl Trainer {
     pub fn set_cameras(&mut self, scene: &SceneIndex, recompute: bool) -> Result<(), TrainError> {
         self.finish()?;
         let near_z = self.profile.near_z(scene);
-        let camera = |view: &scene::View| FilterCamera::new(&view.camera, near_z);
+        let camera = |view: &kiln_scene::View| FilterCamera::new(&view.camera, near_z);
         let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         self.pairs.set(scene);

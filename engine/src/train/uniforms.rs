@@ -6,8 +6,8 @@ use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
 use crate::plugins::{AdamOptions, Optimizer, Regularizer};
-use crate::scene::Camera;
 use crate::twins::rng;
+use kiln_scene::Camera;
 
 /// Id of the background among those that draw random numbers; no Gaussian has so high a one.
 const BACKGROUND_ID: u32 = u32::MAX;

@@ -11,9 +11,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::memory::{Gpu, MemoryError};
-use crate::scene::{Photo, SceneError, ViewId};
 use crate::step::Rings;
 use crate::vk::Window;
+use kiln_scene::{Photo, SceneError, ViewId};
 
 /// Somewhere to write a photo.
 pub(super) trait Place: Send + 'static {

@@ -3,7 +3,7 @@
 //! Dense: Gaussians outside the view take part with a zero gradient, so their momentum runs on.
 
 use super::gaussian::{Gaussian, VALUES};
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// Decay rates and the constant that keeps the quotient finite.
 #[derive(Clone, Copy, Debug, PartialEq)]

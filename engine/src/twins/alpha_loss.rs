@@ -1,6 +1,6 @@
 //! Loss of coverage and its gradient with respect to the final transmittance.
 
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// `weight * mean |(1 - T) - mask|`, and its derivative by each `T`; where both agree exactly it is 0.
 #[must_use]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::project::{Settings, Visible, tile_span};
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// Tiles that `splat` touches inside `band`, a range of row-major tile numbers. `tiles_across` is the width of the tile
 /// grid; `settings` as in [`tile_span`].

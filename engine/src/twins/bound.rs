@@ -5,8 +5,8 @@
 //! Gaussians of a triangle turn with its axes, so their torques add up, and the axes follow from the corners.
 
 use crate::gaussians::bound::{BoundMesh, place};
-use crate::math::{Real, Vec3, add, cross, dot, norm, quaternion, rotation, scale, sub, transpose};
 use kiln_mesh::adjacency::{ALONE, TURNED};
+use kiln_scene::math::{Real, Vec3, add, cross, dot, norm, quaternion, rotation, scale, sub, transpose};
 
 /// Below this share of the first side's square, twice its area, a triangle has no plane that could turn.
 const LEAST_AREA: f64 = 1e-6;

@@ -5,8 +5,8 @@
 use super::gaussian::{Gaussian, View};
 use super::project::jacobian_limits;
 use crate::kernels::camera_cull::Limits;
-use crate::math::{Real, mat_vec, norm, rotation, scale, sigmoid, sub, transpose};
-use crate::scene::Fisheye;
+use kiln_scene::Fisheye;
+use kiln_scene::math::{Real, mat_vec, norm, rotation, scale, sigmoid, sub, transpose};
 
 /// What rounding may make of a bound.
 const SLACK: f64 = 1.001;
@@ -95,9 +95,9 @@ pub fn goes<R: Real>(gaussian: &Gaussian<R>, testimony: &Testimony<R>, limits: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Camera;
     use crate::twins::project::{Filter2d, Settings, project};
     use crate::twins::rng::{normal, uniform};
+    use kiln_scene::Camera;
 
     /// Whole tiles: nothing is shown beyond the picture.
     fn camera(z: f32) -> View<f64> {

@@ -15,7 +15,7 @@ use super::gaussian::Gaussian;
 use super::statistics::Statistics;
 use super::{rng, scan};
 use crate::kernels::densify::Options;
-use crate::math::{Real, Vec3, add, mat_vec, norm, rotation, sigmoid};
+use kiln_scene::math::{Real, Vec3, add, mat_vec, norm, rotation, sigmoid};
 
 /// Circumstances of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]

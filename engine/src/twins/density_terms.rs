@@ -15,7 +15,7 @@ use super::gaussian::{Gaussian, View};
 use super::level::Row;
 use super::rng;
 use crate::kernels::neighbors::NONE;
-use crate::math::{Real, Vec3, add, cross, dot, mat_vec, norm, scale, sigmoid, sub, transpose};
+use kiln_scene::math::{Real, Vec3, add, cross, dot, mat_vec, norm, scale, sigmoid, sub, transpose};
 
 /// Spread of samples, standard deviations.
 const SPREAD: f64 = 1.5;

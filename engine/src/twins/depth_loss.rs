@@ -2,7 +2,7 @@
 
 use super::gaussian::View;
 use super::surface::{Blended, Plane, pixel_ray};
-use crate::math::{Real, Vec3, dot, scale};
+use kiln_scene::math::{Real, Vec3, dot, scale};
 
 /// Where the loss of a pixel has half of its largest value, in units of inverse depth.
 const CUT: f64 = 0.25;

@@ -6,7 +6,7 @@
 
 use super::rng;
 use crate::kernels::generated::common::CHANNEL_DROPOUT;
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// What a step leaves out.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use super::rasterize_backward::rasterize_backward;
 use super::statistics::Statistics;
 use crate::kernels::densify::{GrowthCurve, Options};
 use crate::kernels::error_guided::{Births, Exponents};
-use crate::math::{Real, sigmoid};
+use kiln_scene::math::{Real, sigmoid};
 
 impl GrowthCurve {
     /// Births there may be at `iteration` among `n` Gaussians: up to `capacity (1 - (1 - x)^ramp)` Gaussians in all, `x` the

@@ -1,7 +1,7 @@
 //! The affine map of colours of a photo, its gradients and its step.
 
 use crate::kernels::exposure::{IDENTITY, VALUES};
-use crate::math::{Real, Vec3};
+use kiln_scene::math::{Real, Vec3};
 
 /// Three rows of four: `A` and `b` of `e(x) = A x + b`.
 pub type Map<R> = [R; VALUES];

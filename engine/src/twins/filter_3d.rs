@@ -5,7 +5,7 @@
 //! horizontal focal length. Opacity shrinks by `c3 = sqrt(prod s^2 / prod s'^2)` so that the mass stays.
 
 use super::gaussian::View;
-use crate::math::{Real, Vec3};
+use kiln_scene::math::{Real, Vec3};
 
 /// Depth at which a camera sees a point, if it does: beyond the near plane and inside the image widened by 15 % on each
 /// side.
@@ -62,7 +62,7 @@ pub fn apply<R: Real>(scales: Vec3<R>, filter: R) -> (Vec3<R>, R) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Camera;
+    use kiln_scene::Camera;
 
     fn camera(fx: f32, z: f32) -> View<f64> {
         View::new(&Camera {

@@ -7,7 +7,7 @@
 
 use super::gaussian::View;
 use crate::kernels::fusion::{SIDE, Voxels};
-use crate::math::{Real, Vec3, add, mat_vec, norm, scale, sub, transpose};
+use kiln_scene::math::{Real, Vec3, add, mat_vec, norm, scale, sub, transpose};
 
 /// Contracted distance from the centre at which the world ends: a thousand radii.
 const WORLD_END: f64 = 1.999;

@@ -2,8 +2,8 @@
 
 use super::sh::SH_MAX;
 use crate::gaussians::Gaussians;
-use crate::math::{Mat3, Real, Vec3};
-use crate::scene::{Camera, DEFAULT_NEAR_Z, Fisheye};
+use kiln_scene::math::{Mat3, Real, Vec3};
+use kiln_scene::{Camera, DEFAULT_NEAR_Z, Fisheye};
 
 /// Trainable values of one Gaussian; also the shape of their gradient and of each optimiser moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,7 +117,7 @@ impl<R: Real> View<R> {
             centre: [of(camera.cx), of(camera.cy)],
             rotation,
             translation,
-            position: crate::math::mat_vec(crate::math::transpose(rotation), translation).map(|v| -v),
+            position: kiln_scene::math::mat_vec(kiln_scene::math::transpose(rotation), translation).map(|v| -v),
             near_z: of(DEFAULT_NEAR_Z),
             lens: camera.lens.map(|lens| lens.to()),
         }
@@ -139,7 +139,7 @@ impl<R: Real> View<R> {
         let [x, y, z] = point;
         let (place, depth) = match &self.lens {
             Some(lens) if (x * x + y * y).sqrt().atan2(z) > lens.drawn() => return None,
-            Some(lens) => (lens.place(point), crate::math::norm(point)),
+            Some(lens) => (lens.place(point), kiln_scene::math::norm(point)),
             None => ([x / z, y / z], z),
         };
         let at = std::array::from_fn(|axis| place[axis] * self.focal[axis] + self.centre[axis]);
@@ -149,6 +149,6 @@ impl<R: Real> View<R> {
     /// A world point in camera axes.
     #[must_use]
     pub fn to_camera(&self, point: Vec3<R>) -> Vec3<R> {
-        crate::math::add(crate::math::mat_vec(self.rotation, point), self.translation)
+        kiln_scene::math::add(kiln_scene::math::mat_vec(self.rotation, point), self.translation)
     }
 }

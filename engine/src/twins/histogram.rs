@@ -2,7 +2,7 @@
 
 use super::gaussian::Gaussian;
 use crate::kernels::histogram::{BINS, Quantity};
-use crate::math::{Real, sigmoid};
+use kiln_scene::math::{Real, sigmoid};
 
 /// The values of one Gaussian that a quantity counts.
 #[must_use]

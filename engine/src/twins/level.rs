@@ -9,7 +9,7 @@ use super::project::Visible;
 use super::rasterize::coverage;
 use super::rng;
 use crate::kernels::neighbors::NONE;
-use crate::math::{Mat3, Real, Vec3, add, dot, mat_vec, norm, rotation, scale, sigmoid, sub, transpose};
+use kiln_scene::math::{Mat3, Real, Vec3, add, dot, mat_vec, norm, rotation, scale, sigmoid, sub, transpose};
 
 /// Least standard deviation, world units.
 const LEAST_DEVIATION: f64 = 1e-8;

@@ -11,7 +11,7 @@
 //! dS/dx = w * p + 2 x (w * q) + y (w * r)                       w * is the same blur
 //! ```
 
-use crate::math::{Real, Vec3};
+use kiln_scene::math::{Real, Vec3};
 
 /// Half width of the SSIM window, pixels.
 pub const WINDOW_RADIUS: usize = 5;

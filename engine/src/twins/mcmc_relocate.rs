@@ -9,7 +9,7 @@ use super::rng;
 use super::statistics::Statistics;
 use crate::kernels::generated::mcmc_scan::CHANNEL_OFFSET;
 use crate::kernels::generated::mcmc_weigh::CHANNEL_WEIGHT;
-use crate::math::{Real, logit, sigmoid};
+use kiln_scene::math::{Real, logit, sigmoid};
 
 /// Highest opacity of a copy.
 const MOST: f64 = 1.0 - 1e-6;

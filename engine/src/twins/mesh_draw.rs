@@ -1,7 +1,7 @@
 //! Drawing of triangles into samples: every triangle against every sample of the strip.
 
 use crate::kernels::mesh_draw::{MeshView, NOTHING};
-use crate::math::{Real, Vec3, cross, scale, sub};
+use kiln_scene::math::{Real, Vec3, cross, scale, sub};
 
 /// What samples of a strip show, row by row.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +126,7 @@ pub fn draw<R: Real>(view: &MeshView, positions: &[[f32; 3]], triangles: &[[u32;
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::Camera;
+    use kiln_scene::Camera;
 
     fn camera() -> Camera {
         Camera {

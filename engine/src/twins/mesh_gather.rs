@@ -2,8 +2,8 @@
 
 use super::mesh_draw::{Drawn, along, ray_of};
 use crate::kernels::mesh_draw::MeshView;
-use crate::math::{Real, Vec3, dot, norm};
-use crate::scene::Photo;
+use kiln_scene::Photo;
+use kiln_scene::math::{Real, Vec3, dot, norm};
 
 /// Share by which a surface may be off where the photo is read and it still is the same surface.
 const SAME: f64 = 0.02;

@@ -2,7 +2,7 @@
 
 use super::mesh_draw::{Drawn, Facet, ray_of, to_camera};
 use crate::kernels::mesh_draw::MeshView;
-use crate::math::{Real, norm};
+use kiln_scene::math::{Real, norm};
 
 /// Lightness of a plain surface that faces the camera.
 const PLAIN: f64 = 0.8;

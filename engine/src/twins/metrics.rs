@@ -3,7 +3,7 @@
 //! Image and target are clamped to [0, 1] and not quantised. Sums are f64 whatever the images are in.
 
 use super::loss::{WINDOW_RADIUS, masked, mean_absolute, ssim_map};
-use crate::math::{Real, Vec3};
+use kiln_scene::math::{Real, Vec3};
 
 /// Figures of one image pair.
 #[derive(Clone, Copy, Debug, PartialEq)]

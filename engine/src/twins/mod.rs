@@ -6,7 +6,7 @@
 //!
 //! Conventions shared by all of them:
 //!
-//! - pixel centres are integers: the principal point of a [`Camera`](crate::scene::Camera) is shifted by one half;
+//! - pixel centres are integers: the principal point of a [`Camera`](kiln_scene::Camera) is shifted by one half;
 //! - images are row-major slices of RGB triples, tiles are [`TILE`] pixels square, numbered row-major;
 //! - matrices are row-major, quaternions are (w, x, y, z);
 //! - a gradient always has the shape of the thing it is a gradient of.

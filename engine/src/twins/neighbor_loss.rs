@@ -4,7 +4,7 @@ use super::gaussian::View;
 use super::rng;
 use super::surface::{Blended, Plane, pixel_ray};
 use crate::kernels::neighbor_loss::{CHANNEL_PATCH, PairWeights, patch_share};
-use crate::math::{Mat3, Real, Vec3, add, dot, mat_mul, mat_vec, scale, sub, transpose};
+use kiln_scene::math::{Mat3, Real, Vec3, add, dot, mat_mul, mat_vec, scale, sub, transpose};
 
 /// Pixels of a patch beside its middle.
 const RADIUS: u32 = 3;

@@ -1,7 +1,7 @@
 //! Disagreement between a render's normals and a map's, and its gradient by blended normals.
 
 use super::surface::{Blended, LEAST_COVERAGE};
-use crate::math::{Real, Vec3, dot, norm, scale, sub};
+use kiln_scene::math::{Real, Vec3, dot, norm, scale, sub};
 
 /// Length of a blended normal below which it says nothing of a surface.
 const LEAST_NORMAL: f64 = 0.1;

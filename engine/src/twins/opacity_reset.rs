@@ -3,7 +3,7 @@
 use super::adam::Moments;
 use super::filter_3d;
 use super::gaussian::Gaussian;
-use crate::math::{Real, logit, sigmoid};
+use kiln_scene::math::{Real, logit, sigmoid};
 
 /// Opacity after the 3D filter that a reset leaves at most.
 pub const CEILING: f64 = 0.01;

@@ -2,7 +2,7 @@
 
 use super::gaussian::View;
 use super::surface::{Blended, Plane, pixel_ray};
-use crate::math::{Real, Vec3, add, cross, dot, norm, scale, sub};
+use kiln_scene::math::{Real, Vec3, add, cross, dot, norm, scale, sub};
 
 /// Loss and what it wants of each pixel.
 #[derive(Clone, Debug)]

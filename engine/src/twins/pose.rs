@@ -10,7 +10,7 @@ use super::project_backward::project_backward;
 use super::rasterize_backward::Gradient2d;
 use crate::kernels::pose::HOLD;
 pub use crate::kernels::pose::VALUES;
-use crate::math::{Real, Vec3, add, cross, dot, mat_vec, scale, sub};
+use kiln_scene::math::{Real, Vec3, add, cross, dot, mat_vec, scale, sub};
 
 /// Turn, then shift.
 pub type Correction<R> = [R; VALUES];
@@ -151,11 +151,11 @@ impl<R: Real> State<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{mat_mul, transpose};
     use crate::twins::loss::{Weights, loss_value};
     use crate::twins::project::Filter2d;
     use crate::twins::scenes::{Options, Scene, random, settings};
     use crate::twins::step::{forward, step};
+    use kiln_scene::math::{mat_mul, transpose};
 
     const BACKGROUND: [f64; 3] = [0.2, 0.5, 0.9];
     const EXTENT: f64 = 2.5;

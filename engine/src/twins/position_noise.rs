@@ -3,7 +3,7 @@
 use super::gaussian::Gaussian;
 use super::rng;
 use crate::kernels::generated::position_noise::CHANNEL_NOISE;
-use crate::math::{Real, Vec3, mat_vec, norm, rotation, sigmoid};
+use kiln_scene::math::{Real, Vec3, mat_vec, norm, rotation, sigmoid};
 
 /// Steepness of the gate over opacity.
 const GATE_SLOPE: f64 = 100.0;
@@ -32,7 +32,7 @@ pub fn offset<R: Real>(gaussian: &Gaussian<R>, noise: f64, seed: u32, iteration:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::logit;
+    use kiln_scene::math::logit;
 
     fn gaussian(opacity: f64) -> Gaussian<f64> {
         Gaussian {

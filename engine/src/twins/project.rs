@@ -13,7 +13,7 @@ use super::gaussian::{Gaussian, View};
 use super::sh::sh_basis;
 use super::unscented;
 use super::{TILE, tile_grid};
-use crate::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub};
+use kiln_scene::math::{Mat3, Real, Sym2, Vec3, cross, dot, mat_mul, norm, rotation, scale, sigmoid, sub};
 
 /// Low-pass filter applied on the image plane.
 #[derive(Clone, Copy, Debug, PartialEq)]

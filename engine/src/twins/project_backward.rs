@@ -10,7 +10,7 @@ use super::rasterize_backward::{Gradient2d, ndc_scale};
 use super::sh::{SH_MAX, sh_basis, sh_basis_derivative};
 use super::surface::{PlaneBackward, plane_backward};
 use super::unscented::see_backward;
-use crate::math::{
+use kiln_scene::math::{
     Mat3, Real, Sym2, Vec3, add, dot, mat_mul, mat_vec, normalize_backward, rotation_backward, scale, transpose,
 };
 

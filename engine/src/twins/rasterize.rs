@@ -6,7 +6,7 @@
 
 use super::project::{ALPHA_MIN, Visible};
 use super::{TILE, tile_grid};
-use crate::math::{Real, Sym2, Vec3};
+use kiln_scene::math::{Real, Sym2, Vec3};
 
 /// Alpha never exceeds this, so the transmittance behind a Gaussian can be divided out again.
 pub const ALPHA_MAX: f64 = 0.99;

@@ -18,7 +18,7 @@
 use super::project::Visible;
 use super::rasterize::{Raster, TileLists, coverage, pixel_list};
 use super::surface::Plane;
-use crate::math::{Real, Vec3, dot, scale};
+use kiln_scene::math::{Real, Vec3, dot, scale};
 
 /// Gradient of one visible record.
 #[derive(Clone, Copy, Debug, PartialEq)]

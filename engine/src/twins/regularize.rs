@@ -3,7 +3,7 @@
 
 use super::gaussian::Gaussian;
 use super::surface::thinnest;
-use crate::math::{Real, sigmoid};
+use kiln_scene::math::{Real, sigmoid};
 
 /// Weights of the terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

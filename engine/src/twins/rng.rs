@@ -3,7 +3,7 @@
 //! The mixing function is PCG-RXS-M-XS-32 (O'Neill 2014) used as a hash, as evaluated by Jarzynski and Olano 2020.
 //! Only u32 arithmetic that wraps, so a shader produces the same bits.
 
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// One round of the hash.
 #[must_use]

@@ -3,8 +3,8 @@
 use super::gaussian::{Gaussian, View};
 use super::project::{Filter2d, Settings};
 use super::rng::{normal, uniform};
-use crate::math::{Vec3, logit};
-use crate::scene::Camera;
+use kiln_scene::Camera;
+use kiln_scene::math::{Vec3, logit};
 
 /// What varies between scenes.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Real spherical harmonics to degree 3: the basis view-dependent colour is written in, and its derivative.
 
-use crate::math::{Real, Vec3, scale};
+use kiln_scene::math::{Real, Vec3, scale};
 
 /// SH coefficients of degree 3, the most a Gaussian has.
 pub const SH_MAX: usize = 16;

@@ -3,7 +3,7 @@
 use super::project::Visible;
 use super::project_backward::mean_ndc_norm;
 use super::rasterize_backward::Gradient2d;
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// Sums since the last event.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -11,8 +11,8 @@ use super::surface::{self, Blended, Plane};
 use super::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 use crate::gaussians::Gaussians;
 use crate::kernels::plane_loss::{BLENDED, PLANES};
-use crate::math::{Real, Vec3};
-use crate::scene::Camera;
+use kiln_scene::Camera;
+use kiln_scene::math::{Real, Vec3};
 
 /// Everything the forward pass makes of one view.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use super::gaussian::{Gaussian, View};
 use super::project::Visible;
 use super::rasterize::{TRANSMITTANCE_MIN, coverage};
 use crate::kernels::surface_depth::{DepthKind, Depths};
-use crate::math::{Real, Vec3, cross, dot, mat_vec, norm, rotation, scale, sub, transpose};
+use kiln_scene::math::{Real, Vec3, cross, dot, mat_vec, norm, rotation, scale, sub, transpose};
 
 /// Least slope, as a cosine, at which a ray meets a plane.
 pub const LEAST_SLOPE: f64 = 0.05;

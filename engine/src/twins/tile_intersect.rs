@@ -6,7 +6,7 @@
 use super::project::{Settings, Visible, tile_span};
 use super::{radix_sort, scan};
 use crate::kernels::project::DEPTH_KEY_BITS;
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// Pairs in emission order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Where the tiles of the visible Gaussians lie.
 
 use super::project::{Settings, Visible, tile_span};
-use crate::math::Real;
+use kiln_scene::math::Real;
 
 /// For each of `n_tiles` tiles: splats that touch it, splats whose first tile it is, splats whose last tile it is. Tiles
 /// are counted row by row over a grid `tiles_across` wide.

@@ -5,8 +5,8 @@
 //! a sixth of the sum of their squares and twice the centre's.
 
 use super::gaussian::View;
-use crate::math::{Mat3, Real, Sym2, Vec3, add, dot, mat_vec, scale, sub, transpose};
-use crate::scene::Fisheye;
+use kiln_scene::Fisheye;
+use kiln_scene::math::{Mat3, Real, Sym2, Vec3, add, dot, mat_vec, scale, sub, transpose};
 
 /// Distance of the points from the centre, standard deviations.
 const SPREAD: f64 = 1.732_050_807_568_877_2;
@@ -144,8 +144,8 @@ fn place_backward<R: Real>(lens: &Fisheye<R>, [x, y, z]: Vec3<R>, [du, dv]: [R; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Camera;
     use crate::twins::rng::normal;
+    use kiln_scene::Camera;
 
     fn lens() -> Fisheye<f64> {
         Fisheye {

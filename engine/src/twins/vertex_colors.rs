@@ -3,7 +3,7 @@
 use super::fusion::{to_grid, truncation_at};
 use super::gaussian::View;
 use crate::kernels::fusion::Voxels;
-use crate::math::{Real, Vec3, dot, norm};
+use kiln_scene::math::{Real, Vec3, dot, norm};
 
 /// Weight of a vertex that is seen edge on or at an angle that is not known.
 const UNKNOWN_COSINE: f64 = 0.1;

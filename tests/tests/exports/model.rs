@@ -2,7 +2,7 @@
 
 use kiln::export::{PlyComments, RenderMode};
 use kiln::gaussians::Gaussians;
-use kiln::scene::SplitMix64;
+use kiln_scene::SplitMix64;
 
 /// What the header of a model with the screen-space filter of Mip-Splatting says.
 pub(crate) const MIP: PlyComments = PlyComments {

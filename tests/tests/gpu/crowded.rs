@@ -5,9 +5,9 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::counters::Stall;
 use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::scene::Camera;
 use kiln::step::Capacities;
 use kiln::vk::DeviceKind;
+use kiln_scene::Camera;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, open};
 use kiln_tests::scenes::Scene;

@@ -1,12 +1,12 @@
 //! Agreement of renders and depth maps on the device, and its gradient by planes, against the twin.
 
 use kiln::kernels::depth_loss;
-use kiln::scene::Photo;
 use kiln::step::Capacities;
 use kiln::twins::depth_loss::{Mapped, depth_loss};
 use kiln::twins::gaussian::View;
 use kiln::twins::rng::uniform;
 use kiln::twins::surface::{Blended, Plane, pixel_ray};
+use kiln_scene::Photo;
 use kiln_tests::gpu::losses;
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;

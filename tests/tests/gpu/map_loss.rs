@@ -7,8 +7,8 @@ use kiln::kernels::views::{Reduction, Surface};
 use kiln::kernels::{prepare_args, uniforms::StepUniforms};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Program, Span, Tag, TensorTable};
-use kiln::scene::Photo;
 use kiln::step::{Capacities, StepTensors};
+use kiln_scene::Photo;
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{assert_valid, open, variants};
 

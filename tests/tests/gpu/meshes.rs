@@ -6,13 +6,13 @@ use kiln::kernels::mesh_gather::{self, GatherIo, normal_code};
 use kiln::memory::{Gpu, MemoryError};
 use kiln::mesh::raster::{Canvas, Chunks, Coat, DrawSizes, DrawTensors, Harmonics, Painter, Texture};
 use kiln::program::{Class, Program, Span, Tag, TensorTable};
-use kiln::scene::{Camera, Photo};
 use kiln::twins::mesh_draw::{Drawn, draw};
 use kiln::twins::mesh_gather::gather;
 use kiln::twins::mesh_shade::{self, shade};
 use kiln::twins::rng::{bits, uniform};
 use kiln::vk::RecordOptions;
 use kiln_mesh::Mesh;
+use kiln_scene::{Camera, Photo};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_triangles::Model;
 

@@ -12,13 +12,13 @@ use kiln::kernels::views::{Pixels, Reduction, Shared};
 use kiln::kernels::{loss, opacity_reset, prepare_args};
 use kiln::memory::Gpu as Device;
 use kiln::program::{Class, Program, Tag, TensorTable, fold_groups};
-use kiln::scene::{Camera, DEFAULT_NEAR_Z};
 use kiln::step::{Capacities, evaluate_view};
 use kiln::twins::adam::Moments;
 use kiln::twins::gaussian::{Gaussian, View as Eye};
 use kiln::twins::{
     filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
 };
+use kiln_scene::{Camera, DEFAULT_NEAR_Z};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::{Scene, fisheye};

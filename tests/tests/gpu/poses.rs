@@ -4,12 +4,12 @@
 use kiln::kernels::pose::{VALUES, WORDS};
 use kiln::kernels::uniforms::{StepUniforms, flags};
 use kiln::kernels::views::Reduction;
-use kiln::scene::{Camera, Split, ViewId};
 use kiln::step::{Capacities, train_step};
 use kiln::twins::gaussian::View;
 use kiln::twins::loss::Weights;
 use kiln::twins::pose::{self, State};
 use kiln::twins::step::{step, surface_step, target_from_u8};
+use kiln_scene::{Camera, Split, ViewId};
 use kiln_tests::banded::{Run, camera, profile, scene, trainer};
 use kiln_tests::compare::close;
 use kiln_tests::gpu::{Gpu, assert_valid, losses, open, variants};

@@ -3,10 +3,10 @@
 use kiln::gaussians::Gaussians;
 use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::scene::Fisheye;
 use kiln::step::Capacities;
 use kiln::twins::dropout::Dropout;
 use kiln::twins::project::Filter2d;
+use kiln_scene::Fisheye;
 use kiln_tests::child;
 use kiln_tests::gpu::open;
 use kiln_tests::scenes::{Scene, fisheye};

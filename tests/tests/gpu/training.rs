@@ -2,9 +2,9 @@
 
 use kiln::kernels::uniforms::{Group, flags};
 use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::scene::Camera;
 use kiln::step::Capacities;
 use kiln::twins::statistics::Statistics;
+use kiln_scene::Camera;
 use kiln_tests::child;
 use kiln_tests::compare::{close, mean_abs, same};
 use kiln_tests::gpu::{Gpu, losses, open, variants};

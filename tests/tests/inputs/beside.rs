@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::scene::{SceneError, SceneIndex, SceneOptions};
+use kiln_scene::{SceneError, SceneIndex, SceneOptions};
 use kiln_tests::captures::{Model, copy_photos};
 use kiln_tests::runs::{self, Scratch, outcome};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::scene::{SceneIndex, SceneOptions};
+use kiln_scene::{SceneIndex, SceneOptions};
 use kiln_tests::captures::{Model, copy_photos};
 use kiln_tests::runs::Scratch;
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::scene::{Photo, SceneIndex, SceneOptions, Split, ViewId, decode};
+use kiln_scene::{Photo, SceneIndex, SceneOptions, Split, ViewId, decode};
 use kiln_tests::captures::{self, Model, copy_photos};
 use kiln_tests::photos::{self, MAGENTA};
 use kiln_tests::runs::{self, Scratch};
@@ -28,7 +28,7 @@ fn assert_same(a: &SceneIndex, b: &SceneIndex) {
     };
     assert_eq!(views(a), views(b));
     for ((_, a), (_, b)) in a.views().zip(b.views()) {
-        let numbers = |view: &kiln::scene::View| {
+        let numbers = |view: &kiln_scene::View| {
             let camera = &view.camera;
             let lens = [camera.fx, camera.fy, camera.cx, camera.cy];
             let pose = camera.rotation.iter().flatten().chain(&camera.translation);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::scene::{Axes, SceneIndex, SceneOptions, Split, ViewId, decode};
+use kiln_scene::{Axes, SceneIndex, SceneOptions, Split, ViewId, decode};
 use kiln_tests::child;
 use kiln_tests::runs::Scratch;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kiln::scene::{SceneIndex, SceneOptions};
+use kiln_scene::{SceneIndex, SceneOptions};
 use kiln_tests::captures::{self, Model, copy_photos};
 use kiln_tests::runs::{self, Scratch, outcome};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kiln::scene::{Photo, SceneIndex, SceneOptions, Split, ViewId, decode};
+use kiln_scene::{Photo, SceneIndex, SceneOptions, Split, ViewId, decode};
 use kiln_tests::captures::{Model, ModelImage, copy_photos};
 use kiln_tests::photos::{self, MAGENTA};
 use kiln_tests::runs::Scratch;

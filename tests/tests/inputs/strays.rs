@@ -1,6 +1,6 @@
 //! Cameras and points far from all others: they are named, and decide nothing.
 
-use kiln::scene::{SceneIndex, SceneOptions};
+use kiln_scene::{SceneIndex, SceneOptions};
 use kiln_tests::captures::{Model, copy_photos};
 use kiln_tests::runs::{self, Scratch};
 

@@ -8,9 +8,9 @@ use kiln::cli::{Exit, Failure as _};
 use kiln::memory::{Budget, GIB, Gpu, Layout, MemoryError};
 use kiln::plan::{Demand, FirstModel, open_device, plan, scene_options, variants_for};
 use kiln::run::RunError;
-use kiln::scene::SceneIndex;
 use kiln::train::{TrainError, Trainer};
 use kiln::vk::VkError;
+use kiln_scene::SceneIndex;
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
 

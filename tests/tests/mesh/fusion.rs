@@ -8,7 +8,6 @@ use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::vertex_colors::{self, Vertices};
 use kiln::memory::Gpu;
 use kiln::program::{Class, Program, Span, Tag, TensorTable};
-use kiln::scene::Camera;
 use kiln::twins::depth_mask::depth_mask as twin_mask;
 use kiln::twins::fusion::{Voxel, integrate, to_world, touch};
 use kiln::twins::gaussian::View;
@@ -16,6 +15,7 @@ use kiln::twins::rng::uniform;
 use kiln::twins::vertex_colors::{Seen, color};
 use kiln_mesh::march::{BRICK_VOXELS, Bricks, Grid, bricks};
 use kiln_mesh::{Mesh, nearest, sample, topology};
+use kiln_scene::Camera;
 use kiln_tests::gpu::{assert_valid, open};
 
 use crate::mesh::solids;

@@ -5,10 +5,8 @@ use kiln::kernels::level::{Level, NEAR};
 use kiln::kernels::neighbors::NONE;
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::math::{norm, scale, sub};
 use kiln::memory::Gpu;
 use kiln::program::{Program, TensorTable};
-use kiln::scene::Camera;
 use kiln::step::{Capacities, LevelTensors, StepTensors, level_points, prepare_levels, surface, write_model};
 use kiln::twins::gaussian::{Gaussian, View};
 use kiln::twins::level::{Row, candidate_pixel, density, hit, level_point};
@@ -16,6 +14,8 @@ use kiln::twins::neighbors::nearest;
 use kiln::twins::rasterize::pixel_list;
 use kiln::twins::step::forward;
 use kiln::twins::surface::pixel_ray;
+use kiln_scene::Camera;
+use kiln_scene::math::{norm, scale, sub};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
@@ -122,7 +122,7 @@ fn hits_and_points_follow_the_twins() {
                 continue;
             }
             let ray = pixel_ray(&view, [f64::from(x), f64::from(y)]);
-            let turned = kiln::math::mat_vec(kiln::math::transpose(view.rotation), ray);
+            let turned = kiln_scene::math::mat_vec(kiln_scene::math::transpose(view.rotation), ray);
             let ray = (view.position, scale(turned, 1.0 / norm(turned)));
             let around = &near[(hit * NEAR) as usize..((hit + 1) * NEAR) as usize];
             let wanted = level_point(&rows, (hit, around), ray, f64::from(level.density))

@@ -8,8 +8,8 @@ use std::process::Command;
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
 use kiln::gaussians::Gaussians;
 use kiln::mesh::MeshFile;
-use kiln::scene::{SceneIndex, SceneOptions};
 use kiln_mesh::{Mesh, topology};
+use kiln_scene::{SceneIndex, SceneOptions};
 use kiln_tests::runs::{self, Scratch, json, outcome};
 
 const RADIUS: f32 = 0.45;

@@ -1,6 +1,6 @@
 //! A square and three balls, with exact depth.
 
-use kiln::scene::Camera;
+use kiln_scene::Camera;
 
 pub(crate) type V3 = [f64; 3];
 

@@ -2,9 +2,9 @@
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
 use kiln::kernels::mesh_draw::MeshView;
-use kiln::scene::{Camera, Photo};
 use kiln::twins::mesh_draw::{Drawn, draw};
 use kiln_mesh::Mesh;
+use kiln_scene::{Camera, Photo};
 
 /// Photos' width and height, px.
 pub(crate) const SIZE: [u32; 2] = [120, 90];

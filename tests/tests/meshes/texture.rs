@@ -8,9 +8,9 @@ use kiln::mesh::DrawnError;
 use kiln::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::mesh::texture::{BakeSettings, Layout, Textured, bake};
 use kiln::program::{Class, Program, Tag, TensorTable};
-use kiln::scene::{Camera, Photo};
 use kiln::vk::RecordOptions;
 use kiln_mesh::Mesh;
+use kiln_scene::{Camera, Photo};
 use kiln_tests::gpu::{assert_valid, open};
 
 use crate::meshes::scene::{SIZE, camera, photo, sheet};

@@ -12,8 +12,8 @@ use kiln::plan::{
     BytesPer, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
 };
 use kiln::program::Class;
-use kiln::scene::SceneIndex;
 use kiln::step::Capacities;
+use kiln_scene::SceneIndex;
 use kiln_tests::setup::Setup;
 use kiln_tests::{gpu, runs};
 

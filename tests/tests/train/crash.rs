@@ -14,7 +14,7 @@ use kiln::export::install_disk;
 use kiln::record::run_folder::{RunRecord, record_path};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::SplitMix64;
+use kiln_scene::SplitMix64;
 use kiln_tests::child::{ROLE, role};
 use kiln_tests::kill::KillingDisk;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};

@@ -8,9 +8,9 @@ use std::path::Path;
 use kiln::export::read_ply;
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::{SceneIndex, SceneOptions};
 use kiln::twins::camera_cull::testimony;
 use kiln::twins::gaussian::{Gaussian, View};
+use kiln_scene::{SceneIndex, SceneOptions};
 use kiln_tests::runs::{self, Scratch, events, json, profile, rows, train_scene};
 
 type Settings = &'static [(&'static str, &'static str)];

@@ -6,8 +6,8 @@ use std::path::Path;
 use kiln::export::read_ply;
 use kiln::plan::{scene_options, training_options};
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::{SceneIndex, SplitMix64};
 use kiln_mesh::solids::{cast, distance};
+use kiln_scene::{SceneIndex, SplitMix64};
 use kiln_tests::runs::{Scratch, profile, rows, train_scene};
 
 use super::losses::solids;

@@ -9,7 +9,7 @@ use kiln::memory::{BlockRounding, Budget, GIB, MIB, MemoryError, PlanLimits};
 use kiln::plan::{Demand, FirstModel, PlanError, plan, scene_options};
 use kiln::program::{Command, Tag};
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 use kiln_tests::runs::{self, Scratch};
 
 /// Bindings of dzn and lavapipe, and of every device that offers no more than Vulkan asks for.

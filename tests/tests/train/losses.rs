@@ -10,11 +10,11 @@ use kiln::memory::{BlockRounding, Budget, PlanLimits};
 use kiln::plan::{Demand, FirstModel, PlanError, TrainPlan, plan, scene_options};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError};
-use kiln::scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
 use kiln::twins::gaussian::{Gaussian, View};
 use kiln::twins::project::{Filter2d, Settings};
 use kiln::twins::step::forward;
 use kiln_lab::synth::{Synthetic, SyntheticKind};
+use kiln_scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 

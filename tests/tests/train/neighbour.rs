@@ -11,10 +11,10 @@ use kiln::plan::{Demand, FirstModel, Job, NeighborViews, TrainPlan, plan, scene_
 use kiln::program::Class;
 use kiln::record::events::{Event, StallBuffer};
 use kiln::run::ResumeFrom;
-use kiln::scene::{ImageOptions, ImageStore, Photo, SceneIndex, Split, ViewId};
 use kiln::step::{Part, Terms, Turns};
 use kiln::train::{StepStatus, Target, Trainer};
 use kiln::vk::Device;
+use kiln_scene::{ImageOptions, ImageStore, Photo, SceneIndex, Split, ViewId};
 use kiln_tests::gpu::{self, assert_valid, open};
 use kiln_tests::runs::{self, QUICK, Scratch, profile};
 use kiln_tests::setup::{Settings, Setup};

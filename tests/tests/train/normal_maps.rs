@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use kiln::export::read_ply;
-use kiln::math::{dot, norm, rotation, scale};
 use kiln::plan::{scene_options, training_options};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
 use kiln::twins::surface::thinnest;
 use kiln_mesh::solids::distance;
+use kiln_scene::math::{dot, norm, rotation, scale};
 use kiln_tests::runs::{self, Scratch, profile, train_scene};
 use kiln_tests::setup::Settings;
 

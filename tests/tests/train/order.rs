@@ -9,7 +9,7 @@ use kiln::gaussians::morton::{self, Frame};
 use kiln::plan::scene_options;
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 use kiln_tests::runs::{self, EVENTFUL, NO_BACKGROUND, Scratch, profile};
 
 type Settings = &'static [(&'static str, &'static str)];

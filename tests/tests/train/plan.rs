@@ -9,10 +9,10 @@ use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::SceneIndex;
 use kiln::twins::filter_3d::filter_3d;
 use kiln::twins::gaussian::{Gaussian, View};
 use kiln::twins::project::{Filter2d, Settings, project};
+use kiln_scene::SceneIndex;
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use kiln_tests::{child, cpu};
 

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use kiln::export::read_cameras;
-use kiln::math::{dot, norm};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln::scene::{Camera, SceneIndex, SceneOptions, SplitMix64};
+use kiln_scene::math::{dot, norm};
+use kiln_scene::{Camera, SceneIndex, SceneOptions, SplitMix64};
 use kiln_tests::runs::{self, QUICK, Scratch, json, profile, train_scene};
 
 const REFINE: (&str, &str) = ("train.refine_poses", "{ lr: 0.008, lr_end: 0.0008, test_steps: 40 }");

@@ -225,7 +225,7 @@ impl Surroundings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     /// A machine of files, each with its text, and variables.
     fn machine(files: &[(&str, &str)], variables: &[(&str, &str)]) -> Surroundings {

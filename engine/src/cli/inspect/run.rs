@@ -317,8 +317,8 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::eval::Spread;
-    use crate::scene::Split;
-    use crate::scene::scratch::Scratch;
+    use kiln_scene::Split;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn the_golden_run_is_described() {

@@ -9,8 +9,8 @@ use crate::jobs::shell::word;
 use crate::memory::GIB;
 use crate::plan::scene_options;
 use crate::run::RunError;
-use crate::scene::{CameraReport, SceneIndex, SceneOptions, SceneReport};
 use crate::vk::{Caps, DeviceKind};
+use kiln_scene::{CameraReport, SceneIndex, SceneOptions, SceneReport};
 
 /// Names of images that are missing, or cannot be decoded, that are shown.
 const SHOWN: usize = 5;

@@ -187,7 +187,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::cli::exit::report as say;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn project(path: &str) -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)

@@ -6,9 +6,9 @@ use crate::export::ExportError;
 use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
-use crate::scene::SceneError;
 use crate::step::NeighborsRefused;
 use crate::train::TrainError;
+use kiln_scene::SceneError;
 
 #[test]
 fn mesh() {

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use super::{complete, golden, path, system};
-use crate::scene::{MapKind, SceneError};
+use kiln_scene::{MapKind, SceneError};
 
 #[test]
 fn data_sets() {

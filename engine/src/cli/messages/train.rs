@@ -17,10 +17,10 @@ use crate::plugins::Maps;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
-use crate::scene::{SceneError, Split};
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
 use crate::vk::VkError;
+use kiln_scene::{SceneError, Split};
 
 fn stalled(reason: Stall) -> TrainError {
     let counters = Counters {

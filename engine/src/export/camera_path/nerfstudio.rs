@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::super::json::unmarked;
 use super::{MAX_BYTES, MAX_FRAMES, MAX_SIDE_PX, Vec3};
-use crate::math::{Mat3, dot, sub, transpose};
-use crate::scene::Camera;
+use kiln_scene::Camera;
+use kiln_scene::math::{Mat3, dot, sub, transpose};
 
 /// What of such a file says how a frame is seen; the rest is the viewer's own.
 #[derive(Deserialize)]
@@ -143,5 +143,5 @@ impl Frame {
 fn is_rotation(m: Mat3<f64>) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() < 1e-3;
     let products = (0..3).all(|a| (a..3).all(|b| near(dot(m[a], m[b]), f64::from(u8::from(a == b)))));
-    products && dot(crate::math::cross(m[0], m[1]), m[2]) > 0.0
+    products && dot(kiln_scene::math::cross(m[0], m[1]), m[2]) > 0.0
 }

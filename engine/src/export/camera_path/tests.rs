@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::scene::scratch::Scratch;
+use kiln_scratch::Scratch;
 
 fn read(text: &str) -> Result<Vec<(String, Camera)>, String> {
     let scratch = Scratch::new();

@@ -5,8 +5,8 @@ use super::contribution::strongest;
 use super::{DeliveryError, Stop, quantize};
 use crate::gaussians::Gaussians;
 use crate::gaussians::layout::sh_coefficients;
-use crate::math::sigmoid;
 use crate::plugins::{Subset, corners};
+use kiln_scene::math::sigmoid;
 
 /// Gaussians of a model, by number.
 ///

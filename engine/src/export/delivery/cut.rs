@@ -72,7 +72,7 @@ mod tests {
     use crate::export::PlyComments;
     use crate::gaussians::Gaussians;
     use crate::plugins::Subset;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn values_beyond_a_format_become_its_ends_and_are_counted() {

@@ -346,8 +346,8 @@ mod tests {
     use crate::export::{PlyComments, RenderMode};
     use crate::gaussians::Gaussians;
     use crate::plugins::Subset;
-    use crate::scene::SplitMix64;
-    use crate::scene::scratch::Scratch;
+    use kiln_scene::SplitMix64;
+    use kiln_scratch::Scratch;
 
     fn written(scratch: &Scratch, format: Format) -> PathBuf {
         let n = 300;

@@ -209,7 +209,7 @@ fn cannot(error: &io::Error) -> bool {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn reserved_space_is_really_taken_and_given_back() {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{Disk, DiskFile};
-use crate::scene::SplitMix64;
+use kiln_scene::SplitMix64;
 
 /// Most bytes that one call writes: callers must cope with short writes, and there are more calls to fail.
 const WRITE_BYTES: usize = 61;

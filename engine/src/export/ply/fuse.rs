@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::gaussians::Gaussians;
-use crate::math::sigmoid;
+use kiln_scene::math::sigmoid;
 
 /// Opacity and scales that stand for a Gaussian and its filter.
 #[derive(Clone, Copy, Debug, PartialEq)]

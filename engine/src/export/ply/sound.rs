@@ -126,7 +126,7 @@ pub(in crate::export) fn some_left(notes: &Notes) -> Result<(), PlyError> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::math::sigmoid;
+    use kiln_scene::math::sigmoid;
 
     fn model(n: usize) -> Gaussians {
         Gaussians {

@@ -9,7 +9,7 @@ use super::read::OpenPly;
 use super::sound::keep_last;
 use super::{Notes, PlyComments, PlyError};
 use crate::gaussians::Gaussians;
-use crate::math::sigmoid;
+use kiln_scene::math::sigmoid;
 
 /// Gaussians whose values quantiles are taken of; of larger models every n-th one counts.
 const SAMPLE: usize = 1 << 20;
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use crate::export::{PlyFlavor, RenderMode, read_ply, write_ply};
     use crate::gaussians::Gaussians;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn model(n: usize) -> Gaussians {
         Gaussians {

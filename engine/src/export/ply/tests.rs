@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::gaussians::Gaussians;
-use crate::scene::scratch::Scratch;
-use crate::scene::{Point, SplitMix64};
+use kiln_scene::{Point, SplitMix64};
+use kiln_scratch::Scratch;
 
 fn model(count: usize, sh_degree: u32, filter: f32) -> Gaussians {
     let mut random = SplitMix64::new(count as u64);

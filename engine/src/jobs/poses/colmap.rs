@@ -14,7 +14,7 @@ use super::PosesError;
 use crate::export::write_atomic;
 use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
-use crate::scene::photos_below;
+use kiln_scene::photos_below;
 
 /// The program.
 const PROGRAM: &str = "colmap";

@@ -15,7 +15,7 @@ use super::{JobError, Settings};
 use crate::config::{Override, Profile};
 use crate::record::run_folder::{Which, place};
 use crate::run::interrupt::{Interrupt, Signal};
-use crate::scene::{SceneError, SceneIndex};
+use kiln_scene::{SceneError, SceneIndex};
 
 /// COLMAP could not be used.
 #[derive(Debug, thiserror::Error)]

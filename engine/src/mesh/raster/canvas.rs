@@ -3,8 +3,8 @@
 use super::DrawTensors;
 use crate::kernels::mesh_draw::MeshView;
 use crate::memory::{Gpu, MemoryError};
-use crate::scene::Camera;
 use crate::vk::CompiledProgram;
+use kiln_scene::Camera;
 
 /// Runs a program that draws a strip for all strips of a picture. Must be dropped before the [`Gpu`].
 pub struct Canvas {

@@ -6,8 +6,8 @@ use kiln_triangles::Model;
 use super::chunks::packed;
 use super::{Chunks, DrawTensors};
 use crate::memory::{Gpu, MemoryError};
-use crate::scene::Camera;
 use crate::twins::sh::sh_basis;
+use kiln_scene::Camera;
 
 /// Most threads that colour vertices.
 const MOST_THREADS: usize = 16;

@@ -13,8 +13,8 @@ use crate::memory::{Gpu, MemoryError, Plan, PlanLimits};
 use crate::mesh::DrawnError;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, Coat, DrawSizes, DrawTensors, Texture};
 use crate::program::{Class, Program, Tag, TensorTable};
-use crate::scene::{Camera, Photo, PhotoParts, photo_bytes};
 use crate::vk::{CompiledProgram, Device, RecordOptions};
+use kiln_scene::{Camera, Photo, PhotoParts, photo_bytes};
 
 /// Most texels of a batch: bindings of 64 MiB.
 const MOST_POINTS: u32 = 1 << 22;

@@ -3,7 +3,7 @@
 use kiln_mesh::Mesh;
 
 use crate::kernels::mesh_gather::normal_code;
-use crate::math::{Vec3, cross, sub};
+use kiln_scene::math::{Vec3, cross, sub};
 
 /// No triangle.
 pub(super) const NONE: u32 = u32::MAX;

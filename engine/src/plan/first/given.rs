@@ -7,9 +7,9 @@ use crate::export::{Chosen, ModelFile, fuse, model_origin, read_model_file};
 use crate::gaussians::Gaussians;
 use crate::gaussians::init::InitError;
 use crate::gaussians::layout::sh_coefficients;
-use crate::math::sub;
 use crate::plan::PlanError;
 use crate::plugins::Subset;
+use kiln_scene::math::sub;
 
 /// Reads the model in `path` with all its parameters, in the degree of `profile`, how many Gaussians the file has, and what there is
 /// to say of it: of more than `memory.max_gaussians` it takes those that contribute most, as `kiln export --max-splats` does. Positions

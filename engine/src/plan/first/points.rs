@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::gaussians::init;
 use crate::plan::PlanError;
 use crate::plugins::{PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
-use crate::scene::{Camera, Point, SceneIndex, SceneKind, read_points};
+use kiln_scene::{Camera, Point, SceneIndex, SceneKind, read_points};
 
 /// What random points are called.
 pub(super) const RANDOM: &str = "random points";

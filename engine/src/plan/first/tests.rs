@@ -8,8 +8,8 @@ use crate::config::{Inputs, Override, resolve};
 use crate::export::{PlyComments, PlyFlavor, fuse, write_ply};
 use crate::plan::model::scene_options;
 use crate::plan::photos::image_options;
-use crate::scene::SceneIndex;
-use crate::scene::scratch::Scratch;
+use kiln_scene::SceneIndex;
+use kiln_scratch::Scratch;
 
 const SIZE: u32 = 32;
 const CAMERAS: u8 = 6;
@@ -257,7 +257,7 @@ fn masked_pixels_give_no_colour_and_what_has_none_goes() {
 #[test]
 fn a_trained_model_comes_with_all_its_parameters() {
     let scratch = ring(1.0, 50, 0);
-    let mut random = crate::scene::SplitMix64::new(3);
+    let mut random = kiln_scene::SplitMix64::new(3);
     let mut between = |low: f32, high: f32| low + (high - low) * random.next_f32();
     let mut model = Gaussians {
         sh_degree: 2,

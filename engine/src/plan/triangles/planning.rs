@@ -17,8 +17,8 @@ use crate::plan::readback::EvalReadback;
 use crate::plan::{Faults, PlanError, Remedies, TrianglesError, available_bytes, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
 use crate::program::TensorTable;
-use crate::scene::SceneIndex;
 use crate::step::{self, BandTensors, Capacities, ResidentImages, StepTensors, Terms, TriangleSizes, Turns};
+use kiln_scene::SceneIndex;
 
 /// Triangles there is room for, a vertex, where memory is not short: connected surfaces were seen to have 4.1 to 4.6. What has no room
 /// is missing from the surface, so intersections give way first,

@@ -31,12 +31,12 @@ use crate::record::events::{
 };
 use crate::record::pictures::PictureWriter;
 use crate::record::sinks::{Sinks, Stamp};
-use crate::scene::scratch::Scratch;
-use crate::scene::{Photo, SceneOptions};
 use crate::twins::gaussian::Gaussian;
 use crate::twins::histogram::histogram;
 use crate::twins::loss::ssim_map;
 use crate::vk::{GpuSample, Throttle};
+use kiln_scene::{Photo, SceneOptions};
+use kiln_scratch::Scratch;
 
 const SIZE_PX: [u32; 2] = [16, 12];
 

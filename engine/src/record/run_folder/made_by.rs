@@ -65,7 +65,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{resolve, to_yaml};
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn names(inputs: &Inputs) -> [Option<String>; 2] {
         let made = MadeBy::new(Vec::new(), inputs).unwrap();

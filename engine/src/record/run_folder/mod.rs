@@ -52,7 +52,7 @@ use crate::export::{
     CameraRecord, ExportError, camera_records, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras,
     write_json, write_points,
 };
-use crate::scene::{Point, SceneIndex, Split};
+use kiln_scene::{Point, SceneIndex, Split};
 
 /// What to do with a run that is already in the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::paths::{RUN, record_path};
 use super::{RunFolder, RunRecord};
 use crate::config;
-use crate::scene::file_safe;
+use kiln_scene::file_safe;
 
 /// Folder of runs without an output of their own.
 const RUNS: &str = "runs";
@@ -90,7 +90,7 @@ fn newest(parent: &Path, name: &str, scene: &str) -> PathBuf {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn run(name: Option<&str>, output: Option<&Path>) -> config::Run {
         config::Run {

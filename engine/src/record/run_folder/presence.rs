@@ -163,7 +163,7 @@ pub(super) fn lock(_root: &Path) -> Result<Option<File>, RunFolderError> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn who_looks_for_a_moment_keeps_no_writer_out() {

@@ -11,7 +11,7 @@ use super::{MadeBy, RunFolderError};
 use crate::config::SugarStage;
 use crate::eval::{Means, SetReport, Spread};
 use crate::export::file_digest;
-use crate::scene::SceneIndex;
+use kiln_scene::SceneIndex;
 
 /// Version of `run.json`.
 pub const SCHEMA_VERSION: u32 = 1;

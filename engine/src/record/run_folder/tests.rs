@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::eval::LpipsRange;
-use crate::scene::scratch::Scratch;
+use kiln_scratch::Scratch;
 use serde_json::Value;
 
 fn scene(name: &str, fingerprint: &str) -> RunScene {
@@ -220,7 +220,7 @@ fn unused_names_are_numbered() {
 fn scenes_are_told_apart_by_their_views() {
     let load = |scale: f64| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/scenes/stilllife");
-        let scene = SceneIndex::load(&root, &crate::scene::SceneOptions::default()).unwrap();
+        let scene = SceneIndex::load(&root, &kiln_scene::SceneOptions::default()).unwrap();
         scene.rescaled(scale)
     };
     let mut scene = load(1.0);

@@ -514,7 +514,7 @@ mod tests {
         }
         let eval = EvalRow {
             it: 7000,
-            set: crate::scene::Split::Test,
+            set: kiln_scene::Split::Test,
             n: 40,
             l1: 0.02,
             psnr: 28.5,

@@ -76,7 +76,7 @@ fn whole_lines(file: &mut File, length: u64) -> io::Result<u64> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
     use std::fs;
 
     #[test]

@@ -86,7 +86,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::record::events::{Capacities, EventRow, Primitive, Stage, Start, TrainRow};
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
 
     fn train(it: u32) -> RunEvent {
         RunEvent::Train(TrainRow {

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use crate::config::{Inputs, resolve};
     use crate::record::events::{Event, EventRow};
-    use crate::scene::scratch::Scratch;
+    use kiln_scratch::Scratch;
     use std::fs;
 
     fn stamp() -> Stamp {

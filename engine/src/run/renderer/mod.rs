@@ -21,9 +21,9 @@ use crate::kernels::uniforms::StepUniforms;
 use crate::kernels::views::{Reduction, Variants};
 use crate::memory::{Budget, Gpu};
 use crate::plan::{Look, OpenDevice, ViewSums};
-use crate::scene::{Camera, Photo};
 use crate::step::{Capacities, TileTooFull};
 use crate::train::{TrainError, uniforms};
+use kiln_scene::{Camera, Photo};
 
 /// Bytes of a visible record.
 const RECORD_BYTES: u64 = 16;

@@ -25,10 +25,10 @@ use crate::run::left_out::LeftOut;
 use crate::run::resolution_phases::Phase;
 use crate::run::watch::{self, Guard, Orders, device_budget};
 use crate::run::{Outlets, RunError, early_stop, evaluation};
-use crate::scene::{Point, SceneError, SceneIndex, ViewSampler};
 use crate::train::Trainer;
 use crate::train::checkpoint::{self, OpenCheckpoint};
 use crate::vk::DeviceKind;
+use kiln_scene::{Point, SceneError, SceneIndex, ViewSampler};
 
 /// What is known of a session before anything is written.
 struct Prepared {

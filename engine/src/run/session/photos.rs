@@ -6,8 +6,8 @@ use std::time::Instant;
 use super::{RunError, Session, count};
 use crate::plan::AHEAD;
 use crate::record::events::{Event, Progress, RunEvent, Stage};
-use crate::scene::{SceneError, Split, ViewId};
 use crate::train::Target;
+use kiln_scene::{SceneError, Split, ViewId};
 
 const fn training_view(index: usize) -> ViewId {
     ViewId {

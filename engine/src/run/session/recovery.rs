@@ -12,9 +12,9 @@ use crate::run::Outlets;
 use crate::run::device_loss::{careful, reopen, write_report};
 use crate::run::error::DeviceLoss;
 use crate::run::interrupt::Interrupt;
-use crate::scene::SceneIndex;
 use crate::train::TrainError;
 use crate::vk::Tier;
+use kiln_scene::SceneIndex;
 
 /// Trains, evaluates and exports. When the device is lost, it is opened anew once, and the run goes on from its newest
 /// checkpoint, or from its start where it has none, with shorter submissions. When steps want more tile intersections than the plan

@@ -18,8 +18,8 @@ use crate::record::events::{EvalRow, Event, RunEvent};
 use crate::record::run_folder::PlyKind;
 use crate::run::RunError;
 use crate::run::resolution_phases::Phase;
-use crate::scene::Split;
 use crate::train::TrainError;
+use kiln_scene::Split;
 
 /// Folder of meshes in that of a run.
 const MESH_FOLDER: &str = "mesh";

@@ -34,8 +34,8 @@ use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MemoryError};
 use crate::plugins::{Auto, DensityOptions, Regularizer};
 use crate::program::Span;
-use crate::scene::{SceneIndex, ViewSampler};
 use crate::step::{Capacities, StepTensors, mesh_state};
+use kiln_scene::{SceneIndex, ViewSampler};
 
 /// Name of the neighbours that the terms of the density go by: those of the last search, not of the centres as they are.
 const NEIGHBORS: &str = "neighbors";

@@ -9,7 +9,7 @@ use super::file::{CheckpointError, CheckpointReader, CheckpointWriter, Held};
 use super::folder::{checkpoint_path, list, newest_sound, write};
 use crate::export::simulated::{Fault, Files, SimulatedDisk, lay_out};
 use crate::export::{Disk, ExportError, RealDisk};
-use crate::scene::scratch::Scratch;
+use kiln_scratch::Scratch;
 
 /// The run folder on the simulated disk; `checkpoints` in it is made by the first one.
 const ROOT: &str = "/run";

@@ -5,8 +5,8 @@ use crate::kernels::counters::Counters;
 use crate::plan::Job;
 use crate::plan::schedule;
 use crate::record::events::{Event, EventRow};
-use crate::scene::SceneIndex;
 use crate::train::TrainError;
+use kiln_scene::SceneIndex;
 
 impl Trainer {
     /// True when Gaussians or triangles are culled before the last evaluation.

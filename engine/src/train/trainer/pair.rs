@@ -5,10 +5,10 @@ use crate::kernels::counters::Counters;
 use crate::kernels::uniforms::StepUniforms;
 use crate::memory::MemoryError;
 use crate::plan::{Job, Look, NeighborViews, schedule};
-use crate::scene::{Camera, SceneIndex};
 use crate::step::{PairTensors, Part, Terms, Turns};
 use crate::train::bands::BandedView;
 use crate::train::{TrainError, uniforms};
+use kiln_scene::{Camera, SceneIndex};
 
 /// Whom views are compared with; nothing where they are not.
 pub(super) struct Pairs {
@@ -85,7 +85,7 @@ impl Trainer {
     }
 
     /// The next step compares with training view `index`, the [`Trainer::neighbor_of`] its own. `photo` is that view's, as
-    /// [`Photo::bytes`](crate::scene::Photo::bytes) has it; none where training images stay on the device. A step that is not given a
+    /// [`Photo::bytes`](kiln_scene::Photo::bytes) has it; none where training images stay on the device. A step that is not given a
     /// neighbour has none.
     ///
     /// # Errors

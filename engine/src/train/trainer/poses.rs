@@ -3,12 +3,12 @@
 use super::{Flight, Target, Trainer};
 use crate::kernels::pose::{VALUES, WORDS, state_bytes};
 use crate::plan::Job;
-use crate::scene::{Camera, Split, ViewId};
 use crate::step::Terms;
 use crate::train::common_motion::EVERY;
 use crate::train::poses::RefinedPoses;
 use crate::train::{TrainError, uniforms};
 use crate::vk::Ticket;
+use kiln_scene::{Camera, Split, ViewId};
 
 impl Trainer {
     /// Where the cameras are by now; none where they are as given.

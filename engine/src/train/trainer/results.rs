@@ -8,11 +8,11 @@ use crate::gaussians::Gaussians;
 use crate::kernels::uniforms::StepUniforms;
 use crate::plan::{Job, Look, ViewSums, schedule};
 use crate::record::events::Histograms;
-use crate::scene::{Camera, SceneIndex, ViewSampler};
 use crate::step;
 use crate::train::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use crate::train::probe::Rates;
 use crate::train::{TrainError, uniforms};
+use kiln_scene::{Camera, SceneIndex, ViewSampler};
 
 impl Trainer {
     /// Renders one view with the model as it is and sums its metrics against `photo`.

@@ -2,8 +2,8 @@
 
 use super::Trainer;
 use crate::memory::MemoryError;
-use crate::scene::{Photo, SceneError, ViewId};
 use crate::train::TrainError;
+use kiln_scene::{Photo, SceneError, ViewId};
 
 impl Trainer {
     /// Ring slot of the next step; no step in flight has it.

@@ -12,12 +12,12 @@ use super::Trainer;
 use crate::memory::MemoryError;
 use crate::plan::{available_bytes, triangles};
 use crate::record::events::{Event, EventRow, MeshStageRow};
-use crate::scene::SceneIndex;
 use crate::step;
 use crate::train::TrainError;
 use crate::train::trainable::TriangleRun;
 use crate::triangles::{Happened, State, TriangleModel};
 use crate::twins::rng::uniform;
+use kiln_scene::SceneIndex;
 
 /// Channel of the random numbers that triangles are sampled by.
 const SAMPLE: u32 = 0;

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::scene::Split;
+use kiln_scene::Split;
 
 /// Places and what was written there, in order.
 type Written = Arc<Mutex<Vec<(usize, Vec<u8>)>>>;

@@ -5,14 +5,14 @@ use kiln_mesh::Mesh;
 
 use super::*;
 use crate::gaussians::bound::PER_TRIANGLE;
-use crate::math::logit;
-use crate::scene::Camera;
 use crate::twins::gaussian::{Gaussian, View};
 use crate::twins::loss::{Weights, loss_value};
 use crate::twins::project::{Filter2d, Settings};
 use crate::twins::rng::{normal, uniform};
 use crate::twins::scenes::{camera, settings};
 use crate::twins::step::{forward, step};
+use kiln_scene::Camera;
+use kiln_scene::math::logit;
 
 const BACKGROUND: Vec3<f64> = [0.0; 3];
 const FLATNESS: f64 = 0.01;

@@ -1,7 +1,7 @@
 //! Slot rules, selection and sampling of densification.
 
 use super::*;
-use crate::math::logit;
+use kiln_scene::math::logit;
 
 const EVENT: Event = Event {
     seed: 3,

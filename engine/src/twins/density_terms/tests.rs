@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::gaussians::morton::Frame;
-use crate::scene::Camera;
 use crate::twins::gaussian::VALUES;
 use crate::twins::neighbors::nearest;
+use kiln_scene::Camera;
 
 const COUNT: u32 = 40;
 const K: usize = 8;

@@ -3,7 +3,7 @@ use super::super::surface::depth_map;
 use super::super::surface::differences::follow_differences;
 use super::*;
 use crate::kernels::plane_loss::PLANES;
-use crate::math::{norm, rotation};
+use kiln_scene::math::{norm, rotation};
 
 const WEIGHTS: PairWeights = PairWeights {
     geometry: 0.3,

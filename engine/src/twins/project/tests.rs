@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::scene::Camera;
 use crate::twins::scenes::settings;
+use kiln_scene::Camera;
 
 const MIP: Filter2d = Filter2d::Mip { kernel_size: 0.1 };
 
@@ -79,7 +79,7 @@ fn footprint_of_a_ball_on_the_axis() {
 fn a_fisheye_draws_nothing_across_the_ray_straight_backwards() {
     let mut view = View::new(&camera(50.0));
     view.focal = [20.0; 2];
-    view.lens = Some(crate::scene::Fisheye {
+    view.lens = Some(kiln_scene::Fisheye {
         radial: [0.0; 4],
         tangential: [0.0; 2],
         prism: [0.0; 2],

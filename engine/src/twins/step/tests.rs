@@ -1,7 +1,6 @@
 //! The whole step against f64 finite differences, and the rasteriser against the plain formula.
 
 use super::*;
-use crate::scene::{Camera, Fisheye};
 use crate::twins::TILE;
 use crate::twins::dropout::Dropout;
 use crate::twins::gaussian::VALUES;
@@ -9,6 +8,7 @@ use crate::twins::loss::loss_value;
 use crate::twins::project::{ALPHA_MIN, Filter2d, footprint, tile_span};
 use crate::twins::rasterize::{TRANSMITTANCE_MIN, coverage};
 use crate::twins::scenes::{Options, Scene, random, settings};
+use kiln_scene::{Camera, Fisheye};
 
 const BACKGROUND: [f64; 3] = [0.2, 0.5, 0.9];
 const MIP: Filter2d = Filter2d::Mip { kernel_size: 0.1 };

@@ -1,7 +1,7 @@
 //! Gradients by blended planes, held against differences of a loss.
 
 use super::{Blended, Plane};
-use crate::math::norm;
+use kiln_scene::math::norm;
 
 /// Holds `exact`, the gradient of `loss` by `values` (0 to 2 the normal, 3 the distance) of the pixels of `blended` that `counts`, against
 /// differences over `step`; how many are not 0.

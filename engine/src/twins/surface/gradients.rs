@@ -9,7 +9,7 @@ use super::super::rng::normal;
 use super::super::scenes::{Options, camera, random, settings};
 use super::super::step::{Forward, forward};
 use super::*;
-use crate::scene::Camera;
+use kiln_scene::Camera;
 
 const BACKGROUND: Vec3<f64> = [0.2, 0.5, 0.9];
 

@@ -13,8 +13,8 @@
 use super::project::{Facet, Lens, raw_normal, unproject};
 use super::rasterize::{ALPHA_MAX, Scene, blend_sample, coverage, list_of, mix, mix_color, samples};
 use super::{Gradient, Settings};
-use crate::math::{Real, Vec3, cross, dot, norm, normalize_backward, sub};
 use crate::twins::gaussian::View;
+use kiln_scene::math::{Real, Vec3, cross, dot, norm, normalize_backward, sub};
 
 /// The cap of alpha that the published backward pass divides transmittances by, where the forward pass has [`ALPHA_MAX`].
 pub const PUBLISHED_ALPHA_MAX: f64 = 0.99;

@@ -20,8 +20,8 @@ mod tests;
 
 use super::sh::SH_MAX;
 use crate::gaussians::layout;
-use crate::math::{Real, Vec3};
 use crate::triangles::TriangleModel;
+use kiln_scene::math::{Real, Vec3};
 
 /// Which derivatives the backward pass has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //! normal N, the coverage A and the normal n of the depth around the pixel, where there is one. Only N is moved by it.
 
 use super::rasterize::Pixel;
-use crate::math::{Real, Vec3, cross, dot, norm, sub};
 use crate::twins::gaussian::View;
+use kiln_scene::math::{Real, Vec3, cross, dot, norm, sub};
 
 /// Mean disagreement and, for every pixel, its gradient by the blended normal.
 #[must_use]

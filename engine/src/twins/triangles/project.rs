@@ -2,11 +2,11 @@
 
 use super::window::Outline;
 use super::{Settings, Vertex};
-use crate::math::{Real, Vec3, cross, dot, norm, scale, sigmoid, sub};
 use crate::twins::TILE;
 use crate::twins::gaussian::View;
 use crate::twins::project::TileRect;
 use crate::twins::sh::sh_basis;
+use kiln_scene::math::{Real, Vec3, cross, dot, norm, scale, sigmoid, sub};
 
 /// Triangles fainter than this are left out.
 pub const OPACITY_MIN: f64 = 0.01;

@@ -3,11 +3,11 @@
 use super::project::{Facet, Projected, facet, list_grid, list_px, project};
 use super::window::Inside;
 use super::{Settings, Vertex};
-use crate::math::{Real, Vec3};
 use crate::twins::gaussian::View;
 use crate::twins::project::ALPHA_MIN;
 use crate::twins::rasterize::{TRANSMITTANCE_MIN, TileLists};
 use crate::twins::{radix_sort, tile_intersect, tile_ranges};
+use kiln_scene::math::{Real, Vec3};
 
 /// Alpha never exceeds this.
 pub const ALPHA_MAX: f64 = 0.999;

@@ -5,12 +5,12 @@ use super::project::project;
 use super::rasterize::{ALPHA_MAX, Scene, rasterize, scene};
 use super::update::{VertexTerms, depth_off, gather, vertex_backward, vertex_terms};
 use super::{Gradient, Settings, VALUES, Vertex};
-use crate::math::{Vec3, dot, logit, sub};
 use crate::twins::gaussian::View;
 use crate::twins::project::ALPHA_MIN;
 use crate::twins::rasterize::TRANSMITTANCE_MIN;
 use crate::twins::rng::{normal, uniform};
 use crate::twins::scenes::camera;
+use kiln_scene::math::{Vec3, dot, logit, sub};
 
 const BACKGROUND: [f64; 3] = [0.2, 0.5, 0.9];
 

@@ -4,10 +4,10 @@ use super::backward::FacetGradient;
 use super::project::{Projected, intrinsics};
 use super::rasterize::Scene;
 use super::{Gradient, Settings, VALUES, Vertex};
-use crate::math::{Real, Vec3, dot, mat_vec, norm, normalize_backward, scale, sigmoid, sub, transpose};
 use crate::twins::adam::{self, Factors};
 use crate::twins::gaussian::View;
 use crate::twins::sh::{sh_basis, sh_basis_derivative};
+use kiln_scene::math::{Real, Vec3, dot, mat_vec, norm, normalize_backward, scale, sigmoid, sub, transpose};
 
 /// Gradient of a vertex as a view sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 //!
 //! Edge e goes from corner e to corner e + 1; corner e + 2 lies opposite.
 
-use crate::math::{Real, dot, norm, scale, sub};
+use kiln_scene::math::{Real, dot, norm, scale, sub};
 
 /// What is computed once for a triangle.
 #[derive(Clone, Copy, Debug)]

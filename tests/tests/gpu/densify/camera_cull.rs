@@ -4,14 +4,14 @@ use kiln::gaussians::layout::Storage;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::filter_3d::{FilterCamera, FilterIo};
-use kiln::math;
 use kiln::program::Program;
-use kiln::scene::Camera;
 use kiln::step::{DensifyTensors, STAGING_BYTES, camera_cull};
 use kiln::twins::camera_cull::{Testimony, goes, testimony};
 use kiln::twins::densify::compaction;
 use kiln::twins::gaussian::View;
 use kiln::twins::rng;
+use kiln_scene::Camera;
+use kiln_scene::math;
 use kiln_tests::gpu::variants;
 use kiln_tests::scenes::fisheye;
 

@@ -3,9 +3,9 @@
 use kiln::gaussians::layout::Storage;
 use kiln::kernels::counters::Counters;
 use kiln::kernels::mcmc_relocate::Event;
-use kiln::math::sigmoid;
 use kiln::step::{STAGING_BYTES, mcmc_relocate};
 use kiln::twins::mcmc_relocate as twin;
+use kiln_scene::math::sigmoid;
 
 use super::rig::{ITERATION, Rig, SEED, State, random};
 

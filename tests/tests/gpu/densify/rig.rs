@@ -9,12 +9,12 @@ use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Reduction, Variants};
 use kiln::memory::{GIB, Gpu};
 use kiln::program::{Program, Span, TensorTable};
-use kiln::scene::Camera;
 use kiln::step::{Capacities, DensifyTensors, StepTensors, densify};
 use kiln::twins::adam::Moments;
 use kiln::twins::gaussian::{Gaussian, VALUES};
 use kiln::twins::rng;
 use kiln::twins::statistics::Statistics;
+use kiln_scene::Camera;
 use kiln_tests::gpu::{assert_valid, open, variants};
 
 pub(crate) const SEED: u32 = 9;

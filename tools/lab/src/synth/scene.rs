@@ -436,7 +436,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use std::path::PathBuf;
 
-    use kiln::scene::{Axes, SceneIndex, SceneOptions, Split, ViewId, decode};
+    use kiln_scene::{Axes, SceneIndex, SceneOptions, Split, ViewId, decode};
 
     use super::*;
 

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_a_model_is_relative_to_follows_from_its_file() {
-        let scratch = crate::scene::scratch::Scratch::new();
+        let scratch = kiln_scratch::Scratch::new();
         let far = [448_262.0, 5_411_932.0, 311.0];
         let model = Gaussians {
             means: vec![[1.0, 2.0, 3.0]],

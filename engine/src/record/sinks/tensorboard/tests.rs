@@ -8,9 +8,9 @@ use crate::eval::LpipsRange;
 use crate::eval::{NamedView, Spread};
 use crate::kernels::histogram::BINS;
 use crate::record::events::{Capacities, EventRow, Stage, Start};
-use crate::scene::scratch::Scratch;
-use crate::scene::{Photo, Split};
 use crate::vk::GpuSample;
+use kiln_scene::{Photo, Split};
+use kiln_scratch::Scratch;
 
 // The tests of whole runs use it too, and there it is public.
 #[expect(unreachable_pub, reason = "one file in two crates")]
