@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{Budget, Gpu};
 use kiln::plan::{Demand, plan};
 use kiln::record::events::{Event, EventRow};
 use kiln::train::{StepStatus, Trainer};
-use kiln::vk;
+use kiln_gaussians::Gaussians;
+use kiln_gpu::memory::{Budget, Gpu};
+use kiln_gpu::vk;
+use kiln_kernels::views::{Reduction, Variants};
 use kiln_scene::{Camera, SceneIndex, SceneOptions, SeenPoint};
 
 use crate::gpu::variants;

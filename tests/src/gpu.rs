@@ -3,16 +3,16 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kiln::gaussians::{Gaussians, layout};
-use kiln::kernels::counters::Counters;
-use kiln::kernels::triangles::TriangleUniforms;
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Chunk, Loops, Reduction, Threads, Variants};
-use kiln::memory::Gpu as Device;
 use kiln::plugins::{Loss, Losses};
-use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors, read_model, read_sample, train_step, write_model};
-use kiln::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
+use kiln_gaussians::{Gaussians, layout};
+use kiln_gpu::memory::Gpu as Device;
+use kiln_gpu::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::triangles::TriangleUniforms;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Chunk, Loops, Reduction, Threads, Variants};
+use kiln_program::{Class, Command, Program, Span, Tag, TensorTable};
 
 /// No test needs more.
 const CAP_BYTES: u64 = 4 << 30;

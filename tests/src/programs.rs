@@ -1,30 +1,30 @@
 //! Programs with every pass that the engine can record.
 
 use kiln::eval::lpips::{DEFAULT_BUDGET_BYTES, LpipsTensors};
-use kiln::gaussians::bound::Binding;
-use kiln::gaussians::layout::Storage;
-use kiln::gaussians::morton::Frame;
-use kiln::kernels::camera_cull::Limits;
-use kiln::kernels::density_terms::DensityTerms;
-use kiln::kernels::filter_3d::{self, FilterIo};
-use kiln::kernels::fusion::{self, Voxels};
-use kiln::kernels::level::Level;
-use kiln::kernels::mesh_gather::{self, GatherIo};
-use kiln::kernels::surface_depth::{DepthKind, Depths};
-use kiln::kernels::vertex_colors::{self, Vertices};
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::kernels::{
-    densify, depth_mask, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise,
-    prepare_args, probe, reference,
-};
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
-use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, DensifyTensors, LevelTensors, RecordBandTensors, ReorderTensors, ResidentImages,
     STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, draw_neighbor, evaluate_view, find_neighbors,
     forget_moments, know_neighbors, level_points, prepare_levels, reorder, surface, train_step,
 };
+use kiln_gaussians::bound::Binding;
+use kiln_gaussians::layout::Storage;
+use kiln_gaussians::morton::Frame;
+use kiln_kernels::camera_cull::Limits;
+use kiln_kernels::density_terms::DensityTerms;
+use kiln_kernels::filter_3d::{self, FilterIo};
+use kiln_kernels::fusion::{self, Voxels};
+use kiln_kernels::level::Level;
+use kiln_kernels::mesh_gather::{self, GatherIo};
+use kiln_kernels::surface_depth::{DepthKind, Depths};
+use kiln_kernels::vertex_colors::{self, Vertices};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+use kiln_kernels::{
+    densify, depth_mask, error_guided, guard_bands, histogram, mcmc_relocate, opacity_reset, position_noise,
+    prepare_args, probe, reference,
+};
 use kiln_mesh::Mesh;
+use kiln_program::{Class, Program, Tag, TensorTable};
 
 use crate::gpu::losses;
 

@@ -10,7 +10,7 @@ use kiln::config::{Profile, Validation};
 use kiln::plan::{Faults, OpenDevice, open_device};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunEnd, RunError, RunRequest, run};
-use kiln::vk::{Device, DeviceKind, Tier};
+use kiln_gpu::vk::{Device, DeviceKind, Tier};
 use serde_json::Value;
 
 use crate::gpu;

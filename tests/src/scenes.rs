@@ -1,9 +1,9 @@
 //! Random models, cameras and targets: the same on every machine.
 
-use kiln::gaussians::{Gaussians, layout};
-use kiln::triangles::TriangleModel;
-use kiln::twins::rng::{bits, normal, uniform};
+use kiln_gaussians::triangles::TriangleModel;
+use kiln_gaussians::{Gaussians, layout};
 use kiln_scene::{Camera, Fisheye};
+use kiln_twins::rng::{bits, normal, uniform};
 
 /// What varies between scenes.
 #[derive(Clone, Debug)]

@@ -2,24 +2,24 @@
 //!
 //! A twin is fed with what the device fed its kernel, so a difference names the kernel and rounding does not add up.
 
-use kiln::gaussians::layout::{self, Storage};
-use kiln::kernels::counters::Counters;
-use kiln::kernels::project::DEPTH_KEY_BITS;
-use kiln::kernels::rasterize;
-use kiln::kernels::views::{Reduction, Threads, Variants};
-use kiln::program::Span;
 use kiln::step::{Capacities, StepTensors, train_step};
-use kiln::twins::gaussian::{Gaussian, View as Eye};
-use kiln::twins::loss::{Weights, loss, masked_loss};
-use kiln::twins::project::{Visible, project, tile_rect};
-use kiln::twins::project_backward::project_backward;
-use kiln::twins::rasterize::{Raster, TileLists, rasterize};
-use kiln::twins::rasterize_backward::{Gradient2d, ImageGradients, SurfaceGradients, rasterize_backward_of};
-use kiln::twins::regularize::flatten;
-use kiln::twins::step::target_from_u8;
-use kiln::twins::surface::Plane;
-use kiln::twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
+use kiln_gaussians::layout::{self, Storage};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::project::DEPTH_KEY_BITS;
+use kiln_kernels::rasterize;
+use kiln_kernels::views::{Reduction, Threads, Variants};
+use kiln_program::Span;
 use kiln_scene::Camera;
+use kiln_twins::gaussian::{Gaussian, View as Eye};
+use kiln_twins::loss::{Weights, loss, masked_loss};
+use kiln_twins::project::{Visible, project, tile_rect};
+use kiln_twins::project_backward::project_backward;
+use kiln_twins::rasterize::{Raster, TileLists, rasterize};
+use kiln_twins::rasterize_backward::{Gradient2d, ImageGradients, SurfaceGradients, rasterize_backward_of};
+use kiln_twins::regularize::flatten;
+use kiln_twins::step::target_from_u8;
+use kiln_twins::surface::Plane;
+use kiln_twins::{radix_sort, tile_grid, tile_intersect, tile_ranges};
 
 use crate::compare::{close, same};
 use crate::gpu::{Gpu, Keep};

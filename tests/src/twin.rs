@@ -1,14 +1,14 @@
 //! The CPU reference on a test's inputs, stepping its own copy of the model.
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::uniforms::{StepUniforms, flags};
-use kiln::twins::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
-use kiln::twins::gaussian::{Gaussian, View};
-use kiln::twins::loss::Weights;
-use kiln::twins::project::{Filter2d, Settings, shown_radius};
-use kiln::twins::statistics::{Statistics, accumulate};
-use kiln::twins::step::{Step, step, surface_step, target_from_u8};
+use kiln_gaussians::Gaussians;
+use kiln_kernels::uniforms::{StepUniforms, flags};
 use kiln_scene::Camera;
+use kiln_twins::adam::{Adam, GroupStep, GroupSteps, Moments, adam};
+use kiln_twins::gaussian::{Gaussian, View};
+use kiln_twins::loss::Weights;
+use kiln_twins::project::{Filter2d, Settings, shown_radius};
+use kiln_twins::statistics::{Statistics, accumulate};
+use kiln_twins::step::{Step, step, surface_step, target_from_u8};
 
 /// Learning rates by group: means, rotations, scales, opacity, SH0, higher SH.
 pub const RATES: [f64; 6] = [1.6e-3, 1e-3, 5e-3, 5e-2, 2.5e-3, 1.25e-4];

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kiln::kernels;
-use kiln::program::Command;
+use kiln_program::Command;
 use kiln_tests::programs;
 use xtask::glsl::FIRST_OF_DEVICE;
 
@@ -21,7 +20,7 @@ fn every_kernel_is_recorded_by_some_program() {
             _ => None,
         })
         .collect();
-    let unused: Vec<_> = kernels::ALL
+    let unused: Vec<_> = kiln_kernels::ALL
         .iter()
         .map(|shader| shader.name)
         .filter(|name| !made.contains(name) && !OF_TESTS.contains(name))
@@ -34,5 +33,5 @@ fn every_kernel_is_recorded_by_some_program() {
 
 #[test]
 fn specialisation_constants_of_devices_are_not_those_of_passes() {
-    assert_eq!(FIRST_OF_DEVICE, kiln::vk::LOCKSTEP as usize);
+    assert_eq!(FIRST_OF_DEVICE, kiln_gpu::vk::LOCKSTEP as usize);
 }

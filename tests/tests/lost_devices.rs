@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::record::run_folder::REPORT_FILE;
-use kiln::vk::{Device, Instance, RecordOptions, Validation};
+use kiln_gpu::memory::Gpu;
+use kiln_gpu::vk::{Device, Instance, RecordOptions, Validation};
+use kiln_program::{Class, Program, Tag, TensorTable};
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json};
 use serde_json::Value;

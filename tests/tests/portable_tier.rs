@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::thread;
 
-use kiln::kernels;
 use kiln_tests::child;
 use kiln_tests::runs::{self, QUICK, Scratch, json, rows};
 use xtask::spirv::reflect;
@@ -96,7 +95,7 @@ fn capabilities(spirv: &[u8]) -> Vec<u32> {
 fn portable_kernels_ask_for_nothing_optional() {
     let fast = [".subgroup", ".atomic", ".compare_exchange", "_lanes"];
     let (mut portable, mut others) = (0, 0);
-    for shader in kernels::ALL {
+    for shader in kiln_kernels::ALL {
         let asked = capabilities(shader.spirv);
         if shader.name == "rasterize"
             || shader.name == "rasterize.surface"

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use kiln::kernels::views::Reduction;
-use kiln::program::Command;
-use kiln::vk::Tier;
+use kiln_gpu::vk::Tier;
+use kiln_kernels::views::Reduction;
+use kiln_program::Command;
 use kiln_tests::child::{role, run};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::programs;

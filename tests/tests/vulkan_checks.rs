@@ -5,20 +5,20 @@
 use std::sync::Arc;
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::kernels::generated::fill;
-use kiln::kernels::guard_bands::{Band, Report, record};
-use kiln::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
 use kiln::plan::OpenDevice;
-use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError, RunRequest, run};
 use kiln::step::check_guard_bands;
-use kiln::twins::guard_bands::guard_bands as twin;
-use kiln::twins::rng::bits;
-use kiln::vk::{Device, Instance, Tier, Validation};
+use kiln_gpu::memory::{BAND_BYTES, GUARD_PATTERN, Gpu, Layout, MemoryError};
+use kiln_gpu::vk::{Device, Instance, Tier, Validation};
+use kiln_kernels::generated::fill;
+use kiln_kernels::guard_bands::{Band, Report, record};
+use kiln_program::{Class, Groups, Program, Span, Tag, TensorTable};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, take_turn};
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};
+use kiln_twins::guard_bands::guard_bands as twin;
+use kiln_twins::rng::bits;
 
 /// The first device with the layer in `mode`.
 fn open(mode: Validation) -> Arc<Device> {

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::exit::unprinted;
-use crate::memory::{Plan, PlanLimits};
 use crate::plan::TrainPlan;
-use crate::program::{Class, Command, Program, TensorTable};
 use crate::run::RunError;
+use kiln_gpu::memory::{Plan, PlanLimits};
+use kiln_program::{Class, Command, Program, TensorTable};
 
 /// Prints a row a block and a row a tensor, in the order of the plan.
 ///

@@ -7,17 +7,17 @@ use crate::eval::lpips::LpipsError;
 use crate::export::PlyError;
 use crate::jobs::kinds::foreign;
 use crate::jobs::shell::word;
-use crate::kernels::counters::Stall;
-use crate::memory::{BudgetLimit, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::plan::{BoundError, PlanError};
-use crate::program::Tag;
 use crate::project::ProjectError;
 use crate::run::{RunError, StoredError};
 use crate::serve::ServeError;
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
-use crate::vk::VkError;
+use kiln_gpu::memory::{BudgetLimit, MemoryError};
+use kiln_gpu::vk::VkError;
+use kiln_kernels::counters::Stall;
+use kiln_program::Tag;
 use kiln_scene::SubsetError;
 
 impl Failure for VkError {

@@ -9,11 +9,11 @@ use super::poses_shown::PosesShown;
 use super::summary::{last_line, outcome};
 use crate::export::ExportError;
 use crate::jobs::{KernelBy, News};
-use crate::memory::MIB;
 use crate::mesh::MeshEvent;
 use crate::record::events::Progress;
 use crate::record::run_folder::StageRecord;
 use crate::run;
+use kiln_gpu::memory::MIB;
 
 /// Turns news into messages.
 pub(super) struct Listener<'a> {

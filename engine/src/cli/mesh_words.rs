@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::config::MeshMethod;
-use crate::memory::MIB;
 use crate::mesh::{Made, MeshOutlook, MeshProgress, MeshReport, StageRow, Surface};
+use kiln_gpu::memory::MIB;
 
 /// Prints what was made: to people, and its files to `out`.
 ///

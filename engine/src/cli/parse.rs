@@ -16,13 +16,13 @@ use super::{UsageError, flags};
 use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
 use crate::jobs::{self, Model, Resume, Settings};
-use crate::kernels::surface_depth::DepthKind;
 use crate::mesh::{Layers, Up};
 use crate::plan::Faults;
 use crate::plugins::Subset;
 use crate::project::{MergeRequest, SplitOptions};
 use crate::run::Drawn;
 use crate::serve::Listen;
+use kiln_kernels::surface_depth::DepthKind;
 use kiln_scene::Split;
 
 /// Parses arguments; the first is the program's name.

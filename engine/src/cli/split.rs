@@ -7,9 +7,9 @@ use super::listener::Listener;
 use super::request::SplitScene;
 use super::{Exit, Failure};
 use crate::jobs::{self, Outline, SplitEnd};
-use crate::memory::MIB;
 use crate::project::{BlockFolder, PlanRecord, ProjectFolder};
 use crate::record::words::count;
+use kiln_gpu::memory::MIB;
 
 /// Splits and prints to `out`.
 ///

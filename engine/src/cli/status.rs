@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::exit::unprinted;
 use super::request::Status;
 use super::{Exit, Failure};
-use crate::memory::MIB;
 use crate::project::{BlockState, BlockStatus, ProjectFolder, ProjectStatus, project_status};
+use kiln_gpu::memory::MIB;
 
 /// Views without a block that are named.
 const SHOWN: usize = 8;

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::MeshMethod;
 use super::profile::{Background, Profile};
-use crate::gaussians::bound::PER_TRIANGLE;
 use crate::plugins::{
     Auto, Checker, DssimOptions, FixedOptions, Init, L1Options, Loss, MeshOptions, Optimizer, Strategy,
 };
+use kiln_gaussians::bound::PER_TRIANGLE;
 
 /// Steps over which the rate of the vertices decays, however long the run is.
 const DECAY_STEPS: u32 = 30_000;

@@ -60,4 +60,4 @@ pub use schema::schema_json;
 pub use short_run::ShortRun;
 pub use sugar::{Sugar, SugarRegularizer, SugarStage};
 
-pub use crate::gaussians::layout::Storage;
+pub use kiln_gaussians::layout::Storage;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     Bound, Cull, DeviceChoice, HoldOut, LpipsChoice, Mesh, MeshSplatting, MostGaussians, NormalMaps, Sugar, Validation,
 };
-use crate::gaussians::layout::Storage;
 use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy, names};
+use kiln_gaussians::layout::Storage;
 use kiln_scene::SceneIndex;
 
 /// Settings of a run.

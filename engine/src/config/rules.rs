@@ -2,8 +2,8 @@
 
 use super::profile::{Memory, Mip, Profile, Schedule};
 use super::{DeviceChoice, SugarStage, bound, losses, storage, sugar, triangles};
-use crate::gaussians::layout::Storage;
 use crate::plugins::{Checker, DeferredSh, Loss, Optimizer, Regularizer};
+use kiln_gaussians::layout::Storage;
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;

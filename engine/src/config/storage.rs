@@ -1,8 +1,8 @@
 //! `memory.storage`: what a model in fewer bits does not go together with.
 
 use super::profile::Profile;
-use crate::gaussians::layout::Storage;
 use crate::plugins::Checker;
+use kiln_gaussians::layout::Storage;
 
 /// Refuses `half` where no kernel is made for it.
 pub(super) fn check_together(profile: &Profile, c: &mut Checker) {

@@ -3,8 +3,8 @@
 use kiln_triangles::schedule::Settings;
 
 use super::profile::{ModelKind, Profile};
-use crate::gaussians::layout::Storage;
 use crate::plugins::{Checker, DeferredSh, Init, Needs, Optimizer, Strategy};
+use kiln_gaussians::layout::Storage;
 
 /// What must be as it is for triangles, and what it is set to.
 pub(super) fn check_together(profile: &Profile, c: &mut Checker) {

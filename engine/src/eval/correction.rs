@@ -87,7 +87,7 @@ fn solve(mut matrix: [Row; 4], mut side: Row) -> Option<Row> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::twins::rng::uniform;
+    use kiln_twins::rng::uniform;
 
     fn rendering(n: u32) -> Vec<[f32; 4]> {
         let value = |i, c| 0.1 + 0.6 * uniform::<f32>(5, 0, i, c);

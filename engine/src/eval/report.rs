@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::export::null_as_nan;
-use crate::kernels::loss::METRIC_WORDS;
+use kiln_kernels::loss::METRIC_WORDS;
 
 /// Side of a tile, pixels.
 const TILE_PX: u32 = 16;
@@ -182,8 +182,8 @@ pub fn means(views: &[ViewRow]) -> Option<Means> {
 pub(super) mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::twins::loss::ssim_map;
-    use crate::twins::metrics::metrics;
+    use kiln_twins::loss::ssim_map;
+    use kiln_twins::metrics::metrics;
     use std::path::Path;
 
     type Rgb = Vec<[f64; 3]>;

@@ -2,10 +2,10 @@
 
 use super::{ForScene, JobError};
 use crate::config::{Inputs, Override, Profile};
-use crate::kernels::views::{Loops, Reduction, Threads, Variants};
-use crate::memory::{BlockRounding, Budget, GIB, PlanLimits};
 use crate::plan::{Faults, PlanError, PlanReport, plan_first, plan_with_photos, scene_options};
 use crate::project::{BlockEntry, BlockFolder, Draft, ProjectFolder};
+use kiln_gpu::memory::{BlockRounding, Budget, GIB, PlanLimits};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_scene::{SceneIndex, SceneOptions};
 
 /// Points that are looked at of each photo.

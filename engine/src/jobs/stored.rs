@@ -8,12 +8,12 @@ use super::scene::settle_lpips;
 use super::shell::word;
 use super::{JobError, RequestError, Settings};
 use crate::config::{self, AutoError, Inputs, Override, Profile};
-use crate::memory::Budget;
 use crate::plan::{Faults, OpenDevice, open_device};
 use crate::project::{ProjectFolder, trained_since};
 use crate::record::run_folder::config_path;
 use crate::run::{Location, Stored};
-use crate::vk::DeviceKind;
+use kiln_gpu::memory::Budget;
+use kiln_gpu::vk::DeviceKind;
 
 /// A model that is named.
 #[derive(Clone, Debug, PartialEq)]

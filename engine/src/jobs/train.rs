@@ -17,7 +17,6 @@ use super::stages::Chain;
 use super::stored::{budget_of, report_device};
 use super::{ForScene, JobError, Mesh, Meshed, Model, Resume, Settings};
 use crate::config::{Profile, SugarStage};
-use crate::memory::Gpu;
 use crate::mesh::Up;
 use crate::plan::{Faults, FirstModel, OpenDevice, Pinned, open_device, plan_first, with_remedies};
 use crate::project::Done;
@@ -27,6 +26,7 @@ use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
     Outlets, ResumeFrom, RunEnd, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
 };
+use kiln_gpu::memory::Gpu;
 use kiln_scene::SceneIndex;
 
 /// A request for a training.

@@ -7,10 +7,10 @@ use kiln_mesh::Mesh;
 use super::files::write;
 use super::{DrawnError, MeshError, MeshFile};
 use crate::config::MeshFormat;
-use crate::gaussians::Gaussians;
-use crate::gaussians::bound::place;
-use crate::gaussians::init::SH_C0;
 use crate::record::run_folder::BOUND_MESH;
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::bound::place;
+use kiln_gaussians::init::SH_C0;
 
 /// Writes a mesh of these vertices, which are relative to `origin`, and triangles with the colours of the Gaussians on it, `per_triangle` on each.
 ///

@@ -3,10 +3,10 @@
 use super::MeshError;
 use super::fusion::Draw;
 use super::stage::DepthStage;
-use crate::kernels::fusion::Voxels;
-use crate::kernels::vertex_colors::{self, Vertices};
-use crate::program::{ALIGNMENT, Program};
-use crate::vk::RecordOptions;
+use kiln_gpu::vk::RecordOptions;
+use kiln_kernels::fusion::Voxels;
+use kiln_kernels::vertex_colors::{self, Vertices};
+use kiln_program::{ALIGNMENT, Program};
 
 /// Bytes of a position, and of a sum.
 const POSITION_BYTES: u64 = 12;

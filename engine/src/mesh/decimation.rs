@@ -8,9 +8,9 @@ use super::log::Log;
 use super::marching::nearest_in_world;
 use super::report::MeshStage;
 use crate::config::{self, MeshMethod, TextureKind};
-use crate::kernels::fusion::Voxels;
 use crate::plan::available_bytes;
-use crate::twins::fusion::to_grid;
+use kiln_kernels::fusion::Voxels;
+use kiln_twins::fusion::to_grid;
 
 /// Texels of a picture in charts for each triangle, at least; with fewer, seams and gutters are all that it holds.
 const TEXELS_PER_TRIANGLE: u64 = 64;

@@ -3,9 +3,9 @@
 use kiln_mesh::nearest::Points;
 
 use super::MeshError;
-use crate::gaussians::Gaussians;
-use crate::twins::gaussian::Gaussian;
-use crate::twins::level::{Row, density};
+use kiln_gaussians::Gaussians;
+use kiln_twins::gaussian::Gaussian;
+use kiln_twins::level::{Row, density};
 
 /// Gaussians whose sum a density is, the nearest ones.
 const NEAREST: usize = 16;

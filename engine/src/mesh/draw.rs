@@ -9,11 +9,11 @@ use super::stage::{DepthStage, StagePlan, Subject};
 use crate::config::Profile;
 use crate::eval::{DepthPicture, normal_picture};
 use crate::export::{ExportError, write_json};
-use crate::gaussians::Gaussians;
-use crate::kernels::surface_depth::{DepthKind, Depths};
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, Gpu};
 use crate::plan::{Look, OpenDevice};
+use kiln_gaussians::Gaussians;
+use kiln_gpu::memory::{Budget, Gpu};
+use kiln_kernels::surface_depth::{DepthKind, Depths};
+use kiln_kernels::views::Variants;
 use kiln_scene::Camera;
 
 /// Name of the file beside depth pictures.

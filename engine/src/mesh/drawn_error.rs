@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::export::ExportError;
-use crate::memory::MemoryError;
 use crate::mesh::raster::TextureError;
+use kiln_gpu::memory::MemoryError;
 
 /// Anything that keeps a mesh from being read, drawn, coloured or measured.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use super::DrawnError;
 use crate::eval::PictureError;
 use crate::export::ExportError;
-use crate::memory::{Budget, MIB, MemoryError};
 use crate::step::NeighborsRefused;
 use crate::train::TrainError;
+use kiln_gpu::memory::{Budget, MIB, MemoryError};
 use kiln_scene::SceneError;
 
 /// Anything that stops the making of a mesh.

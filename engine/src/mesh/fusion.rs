@@ -8,11 +8,11 @@ use kiln_mesh::march::{BRICK_VOXELS, Bricks};
 
 use super::MeshError;
 use super::stage::{DepthStage, Pool};
-use crate::kernels::fusion::{self, Voxels};
 use crate::plan::available_bytes;
-use crate::program::Program;
-use crate::twins::fusion::Voxel;
-use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_gpu::vk::{CompiledProgram, RecordOptions};
+use kiln_kernels::fusion::{self, Voxels};
+use kiln_program::Program;
+use kiln_twins::fusion::Voxel;
 
 /// Host bytes of a brick on its way to triangles: f32 values, marks, and vertices and triangles of a surface through it.
 const HOST_BYTES_PER_BRICK: u64 = 2048 + 200 + 200 * 36;

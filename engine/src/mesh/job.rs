@@ -5,15 +5,15 @@ use super::stage::{COLOR_BRICKS, MOST_BRICKS, StagePlan, StageSizes, Subject};
 use super::texture::{BakeSettings, Layout, least_bytes};
 use super::{MeshError, Space};
 use crate::config::{self, MeshMethod, MeshSpace, Profile};
-use crate::gaussians::Gaussians;
-use crate::kernels::fusion::Voxels;
-use crate::kernels::level::Level;
-use crate::kernels::morton::Frame;
-use crate::kernels::surface_depth::{DepthKind, Depths};
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, MemoryError, PlanLimits};
 use crate::plan::{Faults, Look};
 use crate::plugins::corners;
+use kiln_gaussians::Gaussians;
+use kiln_gpu::memory::{Budget, MemoryError, PlanLimits};
+use kiln_kernels::fusion::Voxels;
+use kiln_kernels::level::Level;
+use kiln_kernels::morton::Frame;
+use kiln_kernels::surface_depth::{DepthKind, Depths};
+use kiln_kernels::views::Variants;
 use kiln_scene::{Camera, SceneIndex};
 
 /// Voxels before and behind a surface that are stored.

@@ -22,10 +22,10 @@ use super::texture::{TextureProgress, Textured, bake, write_textured};
 use super::{MeshError, Space, Up, colors};
 use crate::config::{MeshFormat, MeshMethod};
 use crate::export::{AtomicFile, digest_of, file_digest, write_json};
-use crate::kernels::fusion::Voxels;
-use crate::memory::Budget;
 use crate::plan::{Faults, OpenDevice};
-use crate::vk::CompiledProgram;
+use kiln_gpu::memory::Budget;
+use kiln_gpu::vk::CompiledProgram;
+use kiln_kernels::fusion::Voxels;
 use kiln_scene::{Camera, Photo};
 
 /// A mesh that was written.

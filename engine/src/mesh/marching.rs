@@ -6,8 +6,8 @@ use kiln_mesh::march::{self, Bricks, Grid};
 use super::log::Log;
 use super::report::MeshStage;
 use super::{MeshError, Space};
-use crate::kernels::fusion::Voxels;
-use crate::twins::fusion::{contracted_distance, to_world};
+use kiln_kernels::fusion::Voxels;
+use kiln_twins::fusion::{contracted_distance, to_world};
 
 /// Contracted distance that vertices keep to.
 const WORLD_REACH: f64 = 1.998;

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::MeshError;
 use crate::config::{Mesh, MeshSpace};
-use crate::gaussians::Gaussians;
-use crate::kernels::fusion::{SIDE, Voxels};
 use crate::plugins::corners;
+use kiln_gaussians::Gaussians;
+use kiln_kernels::fusion::{SIDE, Voxels};
 use kiln_scene::Camera;
 use kiln_scene::math::{cross, dot, sigmoid, sub};
 

@@ -7,23 +7,23 @@ use serde::Serialize;
 
 use super::MeshError;
 use crate::config::Profile;
-use crate::gaussians::Gaussians;
-use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::depth_mask;
-use crate::kernels::fusion::{BRICK_BYTES, Voxels};
-use crate::kernels::level::{Level, POINT_BYTES};
-use crate::kernels::morton::Frame;
-use crate::kernels::surface_depth::Depths;
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Reduction, Surface, Variants};
-use crate::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
 use crate::plan::{Faults, Look, OpenDevice};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::step::{
     self, BAND_SLOTS, BandTensors, Capacities, LevelTensors, Part, Parts, RecordBandTensors, StepTensors, Turns,
 };
 use crate::train::{BandRing, TrainError, uniforms};
-use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_gaussians::Gaussians;
+use kiln_gpu::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
+use kiln_gpu::vk::{CompiledProgram, RecordOptions};
+use kiln_kernels::counters::{Counters, Stall};
+use kiln_kernels::depth_mask;
+use kiln_kernels::fusion::{BRICK_BYTES, Voxels};
+use kiln_kernels::level::{Level, POINT_BYTES};
+use kiln_kernels::morton::Frame;
+use kiln_kernels::surface_depth::Depths;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Reduction, Surface, Variants};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 use kiln_scene::Camera;
 
 /// Bytes of a visible record's largest part, and of a sort key.

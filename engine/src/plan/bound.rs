@@ -8,14 +8,14 @@ use kiln_mesh::{Mesh, clean, glb, obj, ply, weld};
 
 use super::BoundError;
 use crate::config::Profile;
-use crate::gaussians::Gaussians;
-use crate::gaussians::bound::{Binding, BoundMesh, THICKNESS, place, radius};
-use crate::gaussians::init::SH_C0;
-use crate::gaussians::layout::sh_coefficients;
-use crate::memory::PlanLimits;
 use crate::plugins::MeshOptions;
-use crate::twins::bound::bind;
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::bound::{Binding, BoundMesh, THICKNESS, place, radius};
+use kiln_gaussians::init::SH_C0;
+use kiln_gaussians::layout::sh_coefficients;
+use kiln_gpu::memory::PlanLimits;
 use kiln_scene::math::{Vec3, norm, sub};
+use kiln_twins::bound::bind;
 
 /// Colour of vertices that have none.
 const GREY: Vec3<f32> = [0.5; 3];
@@ -180,7 +180,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, Override, resolve};
-    use crate::gaussians::bound::PER_TRIANGLE;
+    use kiln_gaussians::bound::PER_TRIANGLE;
     use kiln_scene::math::rotation;
     use kiln_scratch::Scratch;
 
@@ -289,7 +289,7 @@ mod tests {
         let limits = |binding_bytes| PlanLimits {
             block_bytes: 1 << 20,
             binding_bytes,
-            rounding: crate::memory::BlockRounding::NONE,
+            rounding: kiln_gpu::memory::BlockRounding::NONE,
         };
         let held = |most: &str, bytes| {
             let held = check(&binding, &profile(&[("memory.max_gaussians", most)]), limits(bytes));

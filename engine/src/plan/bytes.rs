@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::kernels::views::Variants;
-use crate::program::{Class, TensorTable};
 use crate::step::{Capacities, StepTensors};
+use kiln_kernels::views::Variants;
+use kiln_program::{Class, TensorTable};
 
 /// Units that are added: whole chunks, groups and blocks of everything.
 const STEP: u32 = 1 << 20;

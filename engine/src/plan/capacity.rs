@@ -27,12 +27,12 @@ use serde::{Deserialize, Serialize};
 use super::demand::{Demand, DemandSource};
 use super::{Faults, losses};
 use crate::config::{MostGaussians, Profile};
-use crate::gaussians::bound::CHUNK_UNIT;
-use crate::gaussians::layout::{Storage, chunk_within};
-use crate::kernels::views::{Reduction, Variants};
-use crate::memory::PlanLimits;
 use crate::plugins::{DeferredSh, Optimizer};
 use crate::step::Capacities;
+use kiln_gaussians::bound::CHUNK_UNIT;
+use kiln_gaussians::layout::{Storage, chunk_within};
+use kiln_gpu::memory::PlanLimits;
+use kiln_kernels::views::{Reduction, Variants};
 use kiln_scene::SceneIndex;
 
 /// Bytes of an element of a stream of visible records.
@@ -271,7 +271,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, Override, resolve};
-    use crate::kernels::views::{Loops, Threads};
+    use kiln_kernels::views::{Loops, Threads};
 
     fn profile(settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {

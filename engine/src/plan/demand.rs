@@ -10,13 +10,13 @@ use std::thread;
 use serde::Serialize;
 
 use crate::config::{ModelKind, Profile};
-use crate::gaussians::Gaussians;
-use crate::gaussians::bound::Binding;
 use crate::step::Capacities;
-use crate::twins::filter_3d;
-use crate::twins::gaussian::{Gaussian, View};
-use crate::twins::project::{Filter2d, Settings, project};
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::bound::Binding;
 use kiln_scene::{SceneIndex, evenly};
+use kiln_twins::filter_3d;
+use kiln_twins::gaussian::{Gaussian, View};
+use kiln_twins::project::{Filter2d, Settings, project};
 
 /// Most Gaussians of the sample: the standard error of a share is then below 0.8 %.
 const SAMPLE: usize = 4096;

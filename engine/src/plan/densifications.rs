@@ -5,14 +5,14 @@ use super::look::Look;
 use super::measures::Measures;
 use super::order::Reorder;
 use crate::config::{Cull, Profile};
-use crate::kernels::camera_cull::Limits;
-use crate::kernels::densify::{Event, GrowthCurve, Options};
-use crate::kernels::error_guided::{Births, Exponents};
-use crate::kernels::filter_3d::FilterIo;
-use crate::kernels::mcmc_relocate;
 use crate::plugins::{ErrorGuidedOptions, Strategy};
-use crate::program::Program;
 use crate::step::{self, DensifyTensors, StepTensors};
+use kiln_kernels::camera_cull::Limits;
+use kiln_kernels::densify::{Event, GrowthCurve, Options};
+use kiln_kernels::error_guided::{Births, Exponents};
+use kiln_kernels::filter_3d::FilterIo;
+use kiln_kernels::mcmc_relocate;
+use kiln_program::Program;
 
 /// Largest scale that is cloned rather than split, as a share of the scene extent, as in 3DGS.
 const CLONE_EXTENT: f64 = 0.01_f32 as f64;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use crate::eval::lpips::LpipsError;
 use crate::export::PlyError;
-use crate::gaussians::init::InitError;
-use crate::memory::{Budget, MemoryError};
 use crate::plan::Remedies;
 use crate::plugins::Maps;
-use crate::vk::VkError;
+use kiln_gaussians::init::InitError;
+use kiln_gpu::memory::{Budget, MemoryError};
+use kiln_gpu::vk::VkError;
 use kiln_scene::SceneError;
 
 /// What keeps a run from being planned.
@@ -446,5 +446,5 @@ impl LossError {
 }
 
 fn mib(bytes: u64) -> f64 {
-    bytes as f64 / crate::memory::MIB as f64
+    bytes as f64 / kiln_gpu::memory::MIB as f64
 }

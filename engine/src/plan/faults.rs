@@ -4,7 +4,7 @@
 //! a resumed run has those of its own command line and no others.
 
 use crate::config::nearest;
-use crate::kernels::views::Reduction;
+use kiln_kernels::views::Reduction;
 
 /// What is made to go wrong, and what is forced; the default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,12 +17,12 @@ use super::report::PlanReport;
 use super::train_plan::TrainPlan;
 use super::{Faults, PlanError, bound, order, triangles};
 use crate::config::{MostGaussians, Profile};
-use crate::gaussians::background::sphere_points;
-use crate::gaussians::bound::{Binding, BoundMesh};
-use crate::gaussians::{Gaussians, init};
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
 use crate::plugins::{Auto, Init, MeshOptions, ModelOptions};
+use kiln_gaussians::background::sphere_points;
+use kiln_gaussians::bound::{Binding, BoundMesh};
+use kiln_gaussians::{Gaussians, init};
+use kiln_gpu::memory::{Budget, PlanLimits};
+use kiln_kernels::views::Variants;
 use kiln_scene::{ImageStore, Point, SceneIndex, evenly};
 
 /// Key of the most Gaussians there may be.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::memory::{Gpu, MemoryError};
-use crate::program::Program;
 use crate::step::{BAND_SLOTS, Part, Parts, Terms, Turns};
-use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_gpu::vk::{CompiledProgram, RecordOptions};
+use kiln_program::Program;
 
 /// One thing to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use super::sample_view::{Sample, SampleView};
 use super::{Faults, PlanError};
 use crate::config::Profile;
-use crate::kernels::views::{Reduction, Threads, Variants};
-use crate::memory::MemoryError;
-use crate::vk::{Caps, Device, DeviceKind, Tier, VkError};
+use kiln_gpu::memory::MemoryError;
+use kiln_gpu::vk::{Caps, Device, DeviceKind, Tier, VkError};
+use kiln_kernels::views::{Reduction, Threads, Variants};
 
 /// PCI vendor whose cards were measured: the rules' choice won on all of them.
 const MEASURED_VENDOR: u32 = 0x10de;

@@ -2,11 +2,11 @@
 
 use super::{LossError, PlanError};
 use crate::config::{Background, MostGaussians, Profile, Residency};
-use crate::kernels::density_terms::DensityTerms;
-use crate::kernels::views::IMAGE_BYTES;
-use crate::memory::{Gpu, MemoryError, PlanLimits};
 use crate::plugins::{DensityVariant, Loss, Losses, Maps};
 use crate::step::{self, StepTensors};
+use kiln_gpu::memory::{Gpu, MemoryError, PlanLimits};
+use kiln_kernels::density_terms::DensityTerms;
+use kiln_kernels::views::IMAGE_BYTES;
 use kiln_scene::{Alpha, SceneIndex};
 
 /// Holds the losses against the scene.

@@ -10,8 +10,8 @@ use super::cards::Card;
 use super::rate::view_milliseconds;
 use super::sample_view::{Sample, SampleView};
 use super::{PlanError, PlanError::Memory};
-use crate::kernels::views::Variants;
-use crate::vk::Device;
+use kiln_gpu::vk::Device;
+use kiln_kernels::views::Variants;
 
 /// Runs timed; the best counts. One more before them makes the driver compile its code.
 const RUNS: u32 = 2;

@@ -1,7 +1,7 @@
 //! Figures of a scene that programs depend on.
 
 use super::order;
-use crate::gaussians::morton::Frame;
+use kiln_gaussians::morton::Frame;
 use kiln_scene::SceneIndex;
 
 /// Figures of a scene that programs depend on.

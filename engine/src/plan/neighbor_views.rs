@@ -4,8 +4,8 @@
 //! extents of the scene (PGSR, Chen et al. 2024, whose lengths are scene units). Of these a view has the eight nearest, chosen once;
 //! a step takes one of them by seed, iteration and view alone, so a run that goes on takes those that it would have taken.
 
-use crate::twins::rng;
 use kiln_scene::{Camera, SceneIndex};
+use kiln_twins::rng;
 
 /// Most neighbours of a view.
 const MOST: usize = 8;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{Faults, PlanError, device_choice};
 use crate::config::{self, Profile};
-use crate::kernels::SURFACE_BINDINGS;
-use crate::kernels::views::{Loops, Reduction, Threads, Variants};
-use crate::memory::Layout;
-use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
+use kiln_gpu::memory::Layout;
+use kiln_gpu::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
+use kiln_kernels::SURFACE_BINDINGS;
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 
 /// An opened device and what was decided about it.
 pub struct OpenDevice {

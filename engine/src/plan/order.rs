@@ -6,10 +6,10 @@
 //! by little. What is near is measured in a frame that follows from the training cameras alone, so that a resumed run has the
 //! same one.
 
-use crate::gaussians::Gaussians;
-use crate::gaussians::morton::{self, Frame};
-use crate::program::{Program, TensorTable};
 use crate::step::{self, ReorderTensors, StepTensors};
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::morton::{self, Frame};
+use kiln_program::{Program, TensorTable};
 use kiln_scene::SceneIndex;
 
 /// The mean of the training cameras' positions, and the extent of the scene.

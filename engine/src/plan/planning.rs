@@ -7,9 +7,9 @@ use super::report::{PlanReport, arena_uses};
 use super::train_plan::TrainPlan;
 use super::{BoundError, Faults, PlanError, Remedies, bound, losses};
 use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, Plan, PlanLimits};
-use crate::program::Class;
+use kiln_gpu::memory::{Budget, Plan, PlanLimits};
+use kiln_kernels::views::Variants;
+use kiln_program::Class;
 use kiln_scene::{SceneIndex, photo_bytes};
 
 /// Gaussians between two sizes that the search for the largest plan tries: finer than anyone's budget.

@@ -1,8 +1,8 @@
 //! Tensors of the residency probe.
 
-use crate::kernels::probe::sums_bytes;
-use crate::memory::MIB;
-use crate::program::{Class, Span, Tag, TensorTable};
+use kiln_gpu::memory::MIB;
+use kiln_kernels::probe::sums_bytes;
+use kiln_program::{Class, Span, Tag, TensorTable};
 
 /// Bytes of the reference, and of each sample.
 pub const REFERENCE_BYTES: u64 = 4 * MIB;

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::cards::Card;
 use super::demand::Demand;
-use crate::gaussians::layout::Storage;
 use crate::step::Capacities;
+use kiln_gaussians::layout::Storage;
 
 /// The card that operations were measured on, TFLOPS.
 const MEASURED_TFLOPS: f64 = 66.9;

@@ -1,10 +1,10 @@
 //! What the host reads of an evaluated view.
 
-use crate::kernels::loss::METRIC_WORDS;
-use crate::kernels::uniforms::{StepUniforms, TILE_PX};
-use crate::memory::{Memory, MemoryError};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::step::{self, StepTensors};
+use kiln_gpu::memory::{Memory, MemoryError};
+use kiln_kernels::loss::METRIC_WORDS;
+use kiln_kernels::uniforms::{StepUniforms, TILE_PX};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Metric sums of one evaluated view, and its image when asked for.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use super::planning::{SIZE_STEP, plan};
 use super::remedy::Remedies;
 use super::{BoundError, Faults, PlanError, TrianglesError, triangles};
 use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
-use crate::gaussians::layout::Storage;
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
+use kiln_gaussians::layout::Storage;
+use kiln_gpu::memory::{Budget, PlanLimits};
+use kiln_kernels::views::Variants;
 use kiln_scene::SceneIndex;
 
 /// Fewer Gaussians at the start are tried in this many steps.
@@ -248,9 +248,9 @@ mod tests {
 
     use super::*;
     use crate::config::{Inputs, Override, resolve};
-    use crate::kernels::views::{Loops, Reduction, Threads};
-    use crate::memory::{BlockRounding, GIB, MIB};
     use crate::plan::scene_options;
+    use kiln_gpu::memory::{BlockRounding, GIB, MIB};
+    use kiln_kernels::views::{Loops, Reduction, Threads};
 
     const LIMITS: PlanLimits = PlanLimits {
         block_bytes: GIB,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::memory::{Budget, GIB, MIB};
+use kiln_gpu::memory::{Budget, GIB, MIB};
 
 /// A change with which the run fits.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::capacity::CapacitySource;
 use super::demand::Demand;
-use crate::memory::{Budget, Plan};
-use crate::program::{Class, Tag};
 use crate::step::Capacities;
+use kiln_gpu::memory::{Budget, Plan};
+use kiln_program::{Class, Tag};
 
 /// What `kiln plan` prints and `memory.jsonl` starts with.
 #[derive(Clone, Debug, Serialize)]

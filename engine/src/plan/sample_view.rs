@@ -5,16 +5,16 @@
 use std::sync::Arc;
 
 use super::PlanError;
-use crate::gaussians::Gaussians;
-use crate::kernels::counters::Counters;
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Reduction, Threads, Variants};
-use crate::memory::{Gpu, MemoryError};
-use crate::program::{Class, Span, Tag, TensorTable};
 use crate::step::{self, Capacities, StepTensors};
-use crate::twins::rng::{normal, uniform};
-use crate::vk::{CompiledProgram, Device, RecordOptions};
+use kiln_gaussians::Gaussians;
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_gpu::vk::{CompiledProgram, Device, RecordOptions};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Reduction, Threads, Variants};
+use kiln_program::{Class, Span, Tag, TensorTable};
 use kiln_scene::Camera;
+use kiln_twins::rng::{normal, uniform};
 
 /// Of everything random in the view.
 const SEED: u32 = 1;

@@ -4,9 +4,9 @@
 //! Mip-Splatting (Yu et al. 2024).
 
 use crate::config::{Background, Profile};
-use crate::gaussians::bound::Binding;
 use crate::plugins::{AdamOptions, DensityOptions, DensityVariant, Init, Needs, Optimizer, Sink};
 use crate::step::Terms;
+use kiln_gaussians::bound::Binding;
 
 /// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
 pub mod group {

@@ -12,11 +12,11 @@ use super::kernel_timing::{KernelTiming, candidates};
 use super::open::{OpenDevice, rendering_variants, variants_for};
 use super::sample_view::{Sample, SampleView};
 use crate::config::Profile;
-use crate::kernels::generated::sort_scatter;
-use crate::kernels::views::{Reduction, Threads, Variants};
-use crate::kernels::{rasterize, rasterize_backward};
-use crate::memory::MemoryError;
-use crate::vk::{Device, VkError};
+use kiln_gpu::memory::MemoryError;
+use kiln_gpu::vk::{Device, VkError};
+use kiln_kernels::generated::sort_scatter;
+use kiln_kernels::views::{Reduction, Threads, Variants};
+use kiln_kernels::{rasterize, rasterize_backward};
 
 /// Largest difference, summed over a channel, as a share of the sum of the portable kernels' magnitudes. Rounding in
 /// another order makes about 1e-6; one splat of the view left out of a sum makes some 1e-3.

@@ -10,15 +10,15 @@ use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
 use crate::config::Profile;
 use crate::eval::lpips::{LpipsError, LpipsTensors};
-use crate::kernels::filter_3d::FilterIo;
-use crate::kernels::histogram;
-use crate::kernels::views::Variants;
-use crate::memory::{Gpu, Layout, Plan, PlanLimits};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::step::{
     self, BandTensors, Capacities, DensifyTensors, PairTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
     StepExtras, StepTensors, Terms, Turns,
 };
+use kiln_gpu::memory::{Gpu, Layout, Plan, PlanLimits};
+use kiln_kernels::filter_3d::FilterIo;
+use kiln_kernels::histogram;
+use kiln_kernels::views::Variants;
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Everything a run allocates and executes, as data.
 pub struct TrainPlan {
@@ -98,18 +98,18 @@ impl TrainPlan {
             max_focal_px: measures.max_focal_px,
             farthest: tensors.filter.farthest,
         };
-        crate::kernels::prepare_args::record(&mut filter, &tensors.shared, &tensors.chunks);
-        crate::kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
+        kiln_kernels::prepare_args::record(&mut filter, &tensors.shared, &tensors.chunks);
+        kiln_kernels::filter_3d::record(&mut filter, &tensors.shared, &tensors.chunks, &io);
         let mut reset = Program::new("opacity_reset");
         let ceiling = profile
             .strategy
             .adaptive()
             .map_or(0.01, |adaptive| adaptive.reset.opacity);
-        crate::kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
+        kiln_kernels::opacity_reset::record(&mut reset, &tensors.shared, &tensors.chunks, ceiling);
         let counts = table.add("small/histogram", Class::Small, Tag::Other, histogram::BYTES);
         let histogram_back = table.add("ring/histogram", Class::Readback, Tag::Staging, histogram::BYTES);
         let mut counting = Program::new("histogram");
-        crate::kernels::prepare_args::record(&mut counting, &tensors.shared, &tensors.chunks);
+        kiln_kernels::prepare_args::record(&mut counting, &tensors.shared, &tensors.chunks);
         histogram::record(&mut counting, &tensors.shared, &tensors.chunks, counts);
         counting.copy(counts, histogram_back);
         let reorder = profile

@@ -2,10 +2,10 @@
 
 use super::run_folder::{Allocation, Engine, Environment, Host};
 use crate::config::Profile;
-use crate::kernels::views::Variants;
 use crate::plan::OpenDevice;
-use crate::program::TensorTable;
-use crate::vk::Tier;
+use kiln_gpu::vk::Tier;
+use kiln_kernels::views::Variants;
+use kiln_program::TensorTable;
 
 /// Tensors that are listed.
 const LARGEST: usize = 20;

@@ -21,11 +21,11 @@ use crate::config::PlateauMetric;
 use crate::eval::LpipsRange;
 use crate::eval::{EvalFile, Means, PoseSource, Spread};
 use crate::export::{milliseconds, null_as_nan};
-use crate::kernels::counters::Stall;
-use crate::kernels::histogram::BINS;
 use crate::plan::CapacitySource;
 use crate::step;
-use crate::vk::GpuSample;
+use kiln_gpu::vk::GpuSample;
+use kiln_kernels::counters::Stall;
+use kiln_kernels::histogram::BINS;
 use kiln_scene::Split;
 
 /// Everything the sinks receive.
@@ -61,7 +61,7 @@ pub struct GpuRow {
     pub sample: GpuSample,
 }
 
-/// Counts over all Gaussians, in the order of [`Quantity::ALL`](crate::kernels::histogram::Quantity::ALL).
+/// Counts over all Gaussians, in the order of [`Quantity::ALL`](kiln_kernels::histogram::Quantity::ALL).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histograms {
     /// Iteration.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::ticker::Ticker;
-use crate::vk::{Caps, GpuSample, Nvml};
+use kiln_gpu::vk::{Caps, GpuSample, Nvml};
 
 /// Between samples.
 const EVERY: Duration = Duration::from_secs(2);

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::config::Profile;
-use crate::gaussians::bound::Binding;
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
 use crate::plan::{Demand, Faults, PlanError, PlanReport, plan};
+use kiln_gaussians::bound::Binding;
+use kiln_gpu::memory::{Budget, PlanLimits};
+use kiln_kernels::views::Variants;
 use kiln_scene::SceneIndex;
 
 /// Plans the refinement by [`Profile::refining`] of a mesh that is to come, with so many triangles. How many Gaussians its views

@@ -13,7 +13,7 @@ use crate::eval::{DepthPicture, EvalFile, LpipsRange, Picture};
 use crate::mesh::{DepthFile, MeshFile, MeshScores, Truth, TruthSettings};
 use crate::plan::{OpenDevice, pinhole_options};
 use crate::record::events::Progress;
-use crate::vk::DeviceKind;
+use kiln_gpu::vk::DeviceKind;
 use kiln_scene::{Camera, SceneIndex};
 
 /// A mesh in host memory, and the device that draws it.

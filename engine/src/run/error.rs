@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
 use crate::export::{CamerasError, ExportError, PlyError};
-use crate::memory::MemoryError;
 use crate::mesh::{DrawnError, MeshError};
 use crate::plan::PlanError;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
-use crate::vk::VkError;
+use kiln_gpu::memory::MemoryError;
+use kiln_gpu::vk::VkError;
 use kiln_scene::{SceneError, Split};
 
 /// What ends a run, or the evaluation of a model that one left.

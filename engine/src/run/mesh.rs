@@ -2,10 +2,10 @@
 
 use super::RunError;
 use crate::config::Profile;
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
 use crate::mesh::{MeshJob, MeshOutlook, most_points};
 use crate::plan::{Faults, FirstModel, Look, available_bytes, pinhole_options};
+use kiln_gpu::memory::{Budget, PlanLimits};
+use kiln_kernels::views::Variants;
 use kiln_scene::SceneIndex;
 
 /// Plans the mesh of a model with as many Gaussians as a run may grow to. Where its surfaces will be is taken from the first

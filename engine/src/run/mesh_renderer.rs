@@ -5,17 +5,17 @@ use super::evaluation::Measure;
 use crate::config::Profile;
 use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
-use crate::kernels::counters::{Args, Counters};
-use crate::kernels::loss::{self, METRIC_WORDS};
-use crate::kernels::swaths::Swaths;
-use crate::kernels::uniforms::{StepUniforms, TILE_PX};
-use crate::kernels::views::{Pixels, Shared};
-use crate::memory::{Budget, Gpu};
 use crate::mesh::MeshFile;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, DrawSizes, DrawTensors, Painter};
 use crate::plan::{OpenDevice, ViewSums, background, gib_to_bytes};
-use crate::program::{Class, Program, Span, Tag, TensorTable, fold_groups};
-use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_gpu::memory::{Budget, Gpu};
+use kiln_gpu::vk::{CompiledProgram, RecordOptions};
+use kiln_kernels::counters::{Args, Counters};
+use kiln_kernels::loss::{self, METRIC_WORDS};
+use kiln_kernels::swaths::Swaths;
+use kiln_kernels::uniforms::{StepUniforms, TILE_PX};
+use kiln_kernels::views::{Pixels, Shared};
+use kiln_program::{Class, Program, Span, Tag, TensorTable, fold_groups};
 use kiln_scene::{Camera, Photo, PhotoParts, photo_bytes};
 
 /// Draws one mesh.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::export::{MeanOpacity, PlyError, PlyParts};
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Gaussians in a part.
 const PART: usize = 1 << 17;

@@ -1,20 +1,20 @@
 //! Which tiles of a view Gaussians may touch, worked out on the host before they are on a device.
 //!
 //! Never less than what the device finds, so that leaving out what does not reach a tile changes no pixel of it. A splat
-//! is as large as [`twins::project`](crate::twins::project) has it: three standard deviations along the longer axis of its
+//! is as large as [`twins::project`](kiln_twins::project) has it: three standard deviations along the longer axis of its
 //! covariance on the image, whose sum of both variances a Gaussian's largest scale bounds.
 
 use std::ops::Range;
 
 use super::lens_reach::place_of;
 use super::model_parts::sigma;
-use crate::gaussians::Gaussians;
-use crate::kernels::uniforms::{StepUniforms, TILE_PX};
 use crate::step::Survey;
-use crate::twins::gaussian::{Gaussian, View as Eye};
-use crate::twins::project::{Filter2d, footprint, radius};
+use kiln_gaussians::Gaussians;
+use kiln_kernels::uniforms::{StepUniforms, TILE_PX};
 use kiln_scene::Fisheye;
 use kiln_scene::math::norm;
+use kiln_twins::gaussian::{Gaussian, View as Eye};
+use kiln_twins::project::{Filter2d, footprint, radius};
 
 /// Rounding of the device, pixels: far more than the last places of an f32 are on any image.
 const SLACK_PX: f64 = 2.0;
@@ -311,9 +311,9 @@ impl Counts {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::twins::project::{Settings, project};
-    use crate::twins::rng::uniform;
     use kiln_scene::Camera;
+    use kiln_twins::project::{Settings, project};
+    use kiln_twins::rng::uniform;
 
     /// 7 by 5 tiles, turned, its principal point off centre.
     fn block() -> (Camera, StepUniforms) {

@@ -20,7 +20,6 @@ use super::{Outlets, RunError, early_stop};
 use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
-use crate::memory::MIB;
 use crate::plan::{CapacitySource, OpenDevice, schedule};
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::events::{Event, EventRow, Primitive, RunEvent, Stage, Start, TrainRow};
@@ -28,6 +27,7 @@ use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{MadeBy, RunFolder, Status};
 use crate::record::sinks::Sinks;
 use crate::train::{StepStatus, Trainer};
+use kiln_gpu::memory::MIB;
 use kiln_scene::{LoadReport, SceneIndex, ViewSampler};
 
 /// What to run.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::{RunError, mesh_outlook, refinement_outlook};
 use crate::config::{Profile, SugarStage};
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
 use crate::mesh::{MeshJob, MeshOutlook};
 use crate::plan::{Faults, FirstModel, Look, PlanReport};
+use kiln_gpu::memory::{Budget, PlanLimits};
+use kiln_kernels::views::Variants;
 use kiln_scene::SceneIndex;
 
 /// Plans of the stages that a run has.

@@ -19,8 +19,6 @@ use crate::eval::{EvalFile, LpipsRange, Picture, PoseSource};
 use crate::export::{
     ModelFile, PlyComments, PlyParts, RenderMode, model_origin, read_camera_path, read_cameras, read_model_file,
 };
-use crate::gaussians::Gaussians;
-use crate::memory::Gpu;
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Up};
 use crate::plan::{
     CLASSIC_KERNEL_SIZE, Faults, Look, OpenDevice, Pinned, available_bytes, pinhole_options, scene_options, schedule,
@@ -28,7 +26,9 @@ use crate::plan::{
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
-use crate::vk::DeviceKind;
+use kiln_gaussians::Gaussians;
+use kiln_gpu::memory::Gpu;
+use kiln_gpu::vk::DeviceKind;
 use kiln_scene::math::sub;
 use kiln_scene::{Camera, DEFAULT_NEAR_Z, SceneIndex, SceneOptions, Split};
 

@@ -20,12 +20,12 @@ use super::passes::{
     check_gradients, clear_gradients, draw, intersect, status, targets, update, upload, upload_uniforms, visible,
 };
 use super::{Capacities, DensityTensors, Part, Parts, StepTensors, density, losses, triangles};
-use crate::kernels::counters::Args;
-use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Intersections, Pixels, Variants};
-use crate::kernels::{self, bands, loss, prepare_args};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
+use kiln_kernels::counters::Args;
+use kiln_kernels::radix_sort::{SortBuffers, histogram_bytes};
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Intersections, Pixels, Variants};
+use kiln_kernels::{bands, loss, prepare_args};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Bands that may be in flight.
 pub const BAND_SLOTS: u32 = 16;
@@ -160,7 +160,7 @@ fn record_prefix(t: &StepTensors, b: &BandTensors, with_photo: bool) -> (Program
     }
     let depth_order = visible(&mut prefix, t);
     match &t.triangles {
-        Some(own) => kernels::triangles::record_histogram(&mut prefix, &t.shared, &own.records, b.histogram),
+        Some(own) => kiln_kernels::triangles::record_histogram(&mut prefix, &t.shared, &own.records, b.histogram),
         None => bands::record_histogram(&mut prefix, &t.shared, &t.splats, b.histogram),
     }
     prefix.copy(b.histogram, b.histogram_back);
@@ -235,7 +235,7 @@ pub(super) fn band_range(program: &mut Program, t: &StepTensors, b: &BandTensors
 /// Lists the intersections of the band in the uniforms.
 pub(super) fn band_lists(program: &mut Program, t: &StepTensors, b: &BandTensors, depth_order: Span) -> Intersections {
     match &t.triangles {
-        Some(own) => kernels::triangles::record_band_count(program, &t.shared, &own.records),
+        Some(own) => kiln_kernels::triangles::record_band_count(program, &t.shared, &own.records),
         None => bands::record_count(program, &t.shared, &t.splats),
     }
     intersect(program, t, depth_order, &b.sort, t.capacities.band_cap())
@@ -255,7 +255,7 @@ pub fn left_out(t: &StepTensors) -> Program {
 #[must_use]
 pub fn clear_stall(t: &StepTensors) -> Program {
     let mut program = Program::new("clear stall");
-    let at = offset_of!(kernels::counters::Counters, stalled) as u64;
+    let at = offset_of!(kiln_kernels::counters::Counters, stalled) as u64;
     program.fill(t.shared.counters.slice(at, 4), 0);
     program
 }
@@ -313,7 +313,7 @@ pub(super) fn pack(tiles: Range<u32>, least: u32, fits: impl Fn(&Range<u32>) -> 
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::{Loops, Threads};
+    use kiln_kernels::views::{Loops, Threads};
 
     #[test]
     fn bands_cover_every_tile_once_and_fit() {
@@ -344,8 +344,8 @@ mod tests {
     /// Arena bytes of the step with and without bands, for a million Gaussians at 1600 by 1064 pixels.
     #[test]
     fn bands_add_little_to_the_arena() {
-        use crate::kernels::views::Reduction;
-        use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
+        use kiln_gpu::memory::{BlockRounding, MIB, Plan, PlanLimits};
+        use kiln_kernels::views::Reduction;
         let limits = PlanLimits {
             block_bytes: 1024 * MIB,
             binding_bytes: 128 * MIB,

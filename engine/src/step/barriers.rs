@@ -2,13 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::{Capacities, StepTensors, train_step};
-use crate::kernels::views::{Loops, Reduction, Threads, Variants};
-use crate::memory::{BlockRounding, Plan, PlanLimits};
-use crate::program::{Program, Span, TensorTable};
-use crate::vk::Hazard;
-use crate::vk::fence::Fence;
-use crate::vk::hazards::{check, fences, touches};
-use crate::vk::{Place, VkError};
+use kiln_gpu::memory::{BlockRounding, Plan, PlanLimits};
+use kiln_gpu::vk::Hazard;
+use kiln_gpu::vk::fence::Fence;
+use kiln_gpu::vk::hazards::{check, fences, touches};
+use kiln_gpu::vk::{Place, VkError};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+use kiln_program::{Program, Span, TensorTable};
 
 /// The training step in a plan whose arena tensors share bytes.
 fn step() -> (TensorTable, Plan, Program) {

@@ -1,11 +1,11 @@
 //! The mesh that Gaussians are bound to, on the device: the way there and back.
 
 use super::StepTensors;
-use crate::gaussians::bound::{Binding, BoundMesh};
-use crate::gaussians::layout::PLANE_TURN;
-use crate::kernels::bound::MeshIo;
-use crate::memory::{Gpu, MemoryError};
-use crate::program::{Program, Span};
+use kiln_gaussians::bound::{Binding, BoundMesh};
+use kiln_gaussians::layout::PLANE_TURN;
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_kernels::bound::MeshIo;
+use kiln_program::{Program, Span};
 
 /// What of a mesh outlasts a step, with names: positions and both moments of the vertices, and who meets whom.
 #[must_use]

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::TriangleSizes;
-use crate::gaussians::bound::Binding;
-use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
-use crate::kernels::catch_up::ROW_BYTES;
-use crate::kernels::density_terms::DensityTerms;
-use crate::kernels::swaths::Swaths;
-use crate::kernels::uniforms::TILE_PX;
 use crate::plugins::{Losses, Maps};
+use kiln_gaussians::bound::Binding;
+use kiln_gaussians::layout::{CHUNK, StatePlanes, Storage};
+use kiln_kernels::catch_up::ROW_BYTES;
+use kiln_kernels::density_terms::DensityTerms;
+use kiln_kernels::swaths::Swaths;
+use kiln_kernels::uniforms::TILE_PX;
 use kiln_scene::{PhotoParts, photo_bytes};
 
 /// Sizes from which every tensor follows.

@@ -4,14 +4,14 @@
 
 use super::passes::catch_up;
 use super::{Capacities, StepTensors};
-use crate::kernels::camera_cull::{self, Limits};
-use crate::kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
-use crate::kernels::error_guided::{self, Births};
-use crate::kernels::filter_3d::FilterIo;
-use crate::kernels::mcmc_relocate;
-use crate::kernels::move_rows::Relocation;
-use crate::memory::MIB;
-use crate::program::{Class, Program, Tag, TensorTable};
+use kiln_gpu::memory::MIB;
+use kiln_kernels::camera_cull::{self, Limits};
+use kiln_kernels::densify::{self, CONTROL_BYTES, Event, Workspace};
+use kiln_kernels::error_guided::{self, Births};
+use kiln_kernels::filter_3d::FilterIo;
+use kiln_kernels::mcmc_relocate;
+use kiln_kernels::move_rows::Relocation;
+use kiln_program::{Class, Program, Tag, TensorTable};
 
 /// Arena bytes for Gaussians on the move by default.
 pub const STAGING_BYTES: u64 = 64 * MIB;

@@ -1,10 +1,10 @@
 //! Programs of the terms of the density.
 
 use super::{DensifyTensors, DensityTensors, StepTensors, neighbors};
-use crate::kernels::densify::{Event, Options};
-use crate::kernels::morton::Frame;
-use crate::kernels::{density_terms, neighbor_of, prepare_args};
-use crate::program::Program;
+use kiln_kernels::densify::{Event, Options};
+use kiln_kernels::morton::Frame;
+use kiln_kernels::{density_terms, neighbor_of, prepare_args};
+use kiln_program::Program;
 
 /// Appends the terms and their gradients, where there are any.
 pub(super) fn record(program: &mut Program, t: &StepTensors) {

@@ -2,12 +2,12 @@
 
 use super::Capacities;
 use super::neighbor_tensors::{self, NeighborTensors};
-use crate::kernels::density_terms::{DensityIo, DensityTerms, GRADIENT_PLANES, SAMPLE_BYTES, Samples, sums_bytes};
-use crate::kernels::level::{ROW_BYTES, Rows};
-use crate::kernels::neighbor_of::{NeighborOf, block_bytes};
-use crate::kernels::neighbors::MOST_GAUSSIANS;
-use crate::kernels::views::{Chunk, Pixels, Variants};
-use crate::program::{Class, Span, Tag, TensorTable};
+use kiln_kernels::density_terms::{DensityIo, DensityTerms, GRADIENT_PLANES, SAMPLE_BYTES, Samples, sums_bytes};
+use kiln_kernels::level::{ROW_BYTES, Rows};
+use kiln_kernels::neighbor_of::{NeighborOf, block_bytes};
+use kiln_kernels::neighbors::MOST_GAUSSIANS;
+use kiln_kernels::views::{Chunk, Pixels, Variants};
+use kiln_program::{Class, Span, Tag, TensorTable};
 
 /// Tensors of the terms: `8 k + 4` bytes a Gaussian that stay; 92 a Gaussian and 68 a sample in passing, when a step's lists
 /// and images are dead.

@@ -1,9 +1,9 @@
 //! The look at the bytes between tensors, by the device that may have written them.
 
-use crate::kernels::guard_bands::{self, Band, Report};
-use crate::memory::{GUARD_PATTERN, Gpu, MemoryError};
-use crate::program::ALIGNMENT;
-use crate::program::Program;
+use kiln_gpu::memory::{GUARD_PATTERN, Gpu, MemoryError};
+use kiln_kernels::guard_bands::{self, Band, Report};
+use kiln_program::ALIGNMENT;
+use kiln_program::Program;
 
 /// Looks at the bytes around every tensor; nothing is in flight. Only what was found comes to the host, 16 bytes a band.
 ///

@@ -1,11 +1,11 @@
 //! Points on a level of the density, view by view.
 
 use super::{Capacities, NeighborTensors, NeighborsRefused, StepTensors, neighbors};
-use crate::kernels::level::{self, Level, NEAR, POINT_BYTES, ROW_BYTES, Rows};
-use crate::kernels::morton::Frame;
-use crate::kernels::prepare_args;
-use crate::kernels::views::{Chunk, Intersections, Variants};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
+use kiln_kernels::level::{self, Level, NEAR, POINT_BYTES, ROW_BYTES, Rows};
+use kiln_kernels::morton::Frame;
+use kiln_kernels::prepare_args;
+use kiln_kernels::views::{Chunk, Intersections, Variants};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Most points that are made at a time: 24 MiB.
 const BATCH: u32 = 1 << 20;

@@ -2,9 +2,9 @@
 
 use super::terms::Seen;
 use super::{StepTensors, triangles};
-use crate::kernels::views::{Chunk, Intersections, Pixels, Splats};
-use crate::kernels::{loss, pose, rasterize_backward, surface_depth};
-use crate::program::{Program, Span};
+use kiln_kernels::views::{Chunk, Intersections, Pixels, Splats};
+use kiln_kernels::{loss, pose, rasterize_backward, surface_depth};
+use kiln_program::{Program, Span};
 
 /// Appends all losses and the image gradient; `pixels` has the image and its ground truth.
 pub(super) fn record(program: &mut Program, t: &StepTensors, pixels: &Pixels) {

@@ -1,8 +1,8 @@
 //! Tensors of the mesh that Gaussians are bound to.
 
-use crate::gaussians::bound::Binding;
-use crate::kernels::bound::MeshIo;
-use crate::program::{Class, Tag, TensorTable};
+use kiln_gaussians::bound::Binding;
+use kiln_kernels::bound::MeshIo;
+use kiln_program::{Class, Tag, TensorTable};
 
 /// Adds the tensors of a mesh to `table`.
 pub(super) fn tensors(table: &mut TensorTable, binding: Binding) -> MeshIo {

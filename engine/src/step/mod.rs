@@ -1,7 +1,7 @@
 //! The training step as a list of passes, and the tensors it works on.
 //!
 //! This layer decides sizes and order; it owns no device. [`StepTensors`] names every tensor for given [`Capacities`];
-//! [`forward`] and [`train_step`] append passes to a [`crate::program::Program`], [`densify()`] is a program of its own;
+//! [`forward`] and [`train_step`] append passes to a [`kiln_program::Program`], [`densify()`] is a program of its own;
 //! `model_io` turns a host model into planes and back.
 
 mod bands;
@@ -42,6 +42,7 @@ pub use capacities::Capacities;
 pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use density::{find_neighbors, know_neighbors, prune_faint};
 pub use density_tensors::{DensityTensors, most_dense};
+pub use filter_camera::filter_camera;
 pub use guard_bands::check_guard_bands;
 pub use level::{LevelTensors, level_points, prepare_levels};
 pub use model_io::{ModelWriter, read_model, read_opacities, read_sample, write_model};

@@ -3,15 +3,15 @@
 use std::ops::Range;
 
 use super::StepTensors;
-use crate::gaussians::Gaussians;
-use crate::gaussians::layout::Storage;
-use crate::gaussians::layout::{self, PLANE_MEANS, PLANE_OPACITY, PLANE_QUATS, PLANE_SCALES};
-use crate::kernels::counters::Counters;
-use crate::kernels::views::Chunk;
-use crate::memory::{Gpu, MemoryError};
-use crate::program::Span;
-use crate::twins::codes::Rounding;
-use crate::twins::stored_adam::{color_value, color_words};
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::layout::Storage;
+use kiln_gaussians::layout::{self, PLANE_MEANS, PLANE_OPACITY, PLANE_QUATS, PLANE_SCALES};
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::views::Chunk;
+use kiln_program::Span;
+use kiln_twins::codes::Rounding;
+use kiln_twins::stored_adam::{color_value, color_words};
 
 /// Writes `model` into the chunks, zeroes moments and statistics, sets the count. The 3D filter is written as given;
 /// colours below f32 are rounded as in step 0 of seed 0.
@@ -117,7 +117,7 @@ fn fitting(t: &StepTensors, sh_degree: u32, gaussians: usize) -> Result<u32, Mem
 }
 
 fn clear(gpu: &mut Gpu, t: &StepTensors) -> Result<(), MemoryError> {
-    let mut program = crate::program::Program::new("clear model");
+    let mut program = kiln_program::Program::new("clear model");
     for chunk in &t.chunks {
         let all = [
             chunk.geometry,

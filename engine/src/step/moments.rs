@@ -1,7 +1,7 @@
 //! Adam's moments between steps.
 
 use super::StepTensors;
-use crate::program::Program;
+use kiln_program::Program;
 
 /// The program that makes all moments those of a model that was never trained. Codes of 0 stand for 0 in every storage.
 #[must_use]

@@ -1,11 +1,11 @@
 //! Tensors of the search for nearest neighbours.
 
 use super::Capacities;
-use crate::kernels::morton::SORT_ARGS;
-use crate::kernels::neighbors::{MOST_GAUSSIANS, MOST_NEIGHBORS, Part, Workspace, box_bytes};
-use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
-use crate::kernels::views::Variants;
-use crate::program::{Class, Tag, TensorTable};
+use kiln_kernels::morton::SORT_ARGS;
+use kiln_kernels::neighbors::{MOST_GAUSSIANS, MOST_NEIGHBORS, Part, Workspace, box_bytes};
+use kiln_kernels::radix_sort::{SortBuffers, histogram_bytes};
+use kiln_kernels::views::Variants;
+use kiln_program::{Class, Tag, TensorTable};
 
 /// Gaussians whose neighbours are bound together: 64 MiB of the most neighbours.
 const PART: u32 = 1 << 19;

@@ -1,9 +1,9 @@
 //! The search for nearest neighbours.
 
 use super::{NeighborTensors, StepTensors};
-use crate::kernels::morton::Frame;
-use crate::kernels::neighbors::{self, Found};
-use crate::program::Program;
+use kiln_kernels::morton::Frame;
+use kiln_kernels::neighbors::{self, Found};
+use kiln_program::Program;
 
 /// Appends the search to a program in which the group counts of chunks fit the number of Gaussians. On a stalled run
 /// nothing changes.

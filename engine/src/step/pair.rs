@@ -7,9 +7,9 @@
 
 use super::passes::{forward, targets, upload, upload_uniforms};
 use super::{PairTensors, Part, Parts, StepTensors, Terms, bands};
-use crate::kernels::neighbor_loss;
-use crate::kernels::views::Pixels;
-use crate::program::{Program, TensorTable};
+use kiln_kernels::neighbor_loss;
+use kiln_kernels::views::Pixels;
+use kiln_program::{Program, TensorTable};
 
 impl StepTensors {
     /// The same tensors of steps with surfaces for steps that compare with a neighbour as well; none where the losses do not.

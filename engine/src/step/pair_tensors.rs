@@ -1,9 +1,9 @@
 //! What steps that compare a view with a neighbouring one need; see [`super::pair`](mod@super::pair).
 
 use super::{Capacities, Rings};
-use crate::kernels::neighbor_loss::{self, Neighbor, PairIo, PairWeights};
-use crate::kernels::uniforms::StepUniforms;
-use crate::program::{Class, Tag, TensorTable};
+use kiln_kernels::neighbor_loss::{self, Neighbor, PairIo, PairWeights};
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_program::{Class, Tag, TensorTable};
 
 /// Tensors of steps that compare, beside those of steps with surfaces.
 #[derive(Clone, Copy, Debug)]

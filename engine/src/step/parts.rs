@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::Program;
+use kiln_program::Program;
 
 /// What the loss of a step looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,17 +1,17 @@
 //! Order of a step: project, sort, rasterise, loss, backward, update.
 
 use super::{StepTensors, density, losses, triangles};
-use crate::gaussians::layout;
-use crate::kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
-use crate::kernels::project::DEPTH_KEY_BITS;
-use crate::kernels::radix_sort::{self, SortBuffers, SortJob};
-use crate::kernels::tile_intersect::{self, EmitIo};
-use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{
-    self, bound, catch_up, cull, loss, pose, position_noise, prepare_args, project, rasterize, rasterize_backward,
+use kiln_gaussians::layout;
+use kiln_kernels::counters::{Args, Counters, WORD_INTERSECTIONS, WORD_VISIBLE};
+use kiln_kernels::project::DEPTH_KEY_BITS;
+use kiln_kernels::radix_sort::{self, SortBuffers, SortJob};
+use kiln_kernels::tile_intersect::{self, EmitIo};
+use kiln_kernels::views::{Chunk, Intersections, Pixels};
+use kiln_kernels::{
+    bound, catch_up, cull, loss, pose, position_noise, prepare_args, project, rasterize, rasterize_backward,
     tile_ranges, update,
 };
-use crate::program::{Program, Span};
+use kiln_program::{Program, Span};
 
 /// Copies the slot's uniforms to the device, and corrects the camera in them where they ask for it.
 pub(super) fn upload_uniforms(program: &mut Program, t: &StepTensors) {
@@ -132,7 +132,7 @@ pub(super) fn catch_up(program: &mut Program, t: &StepTensors) {
 }
 
 /// The program that brings SH out of view up to date, for whoever reads the model between steps. It reads
-/// [`StepUniforms::sh_steps`](crate::kernels::uniforms::StepUniforms::sh_steps). None where SH takes part in every step.
+/// [`StepUniforms::sh_steps`](kiln_kernels::uniforms::StepUniforms::sh_steps). None where SH takes part in every step.
 #[must_use]
 pub fn catch_up_program(t: &StepTensors) -> Option<Program> {
     (t.capacities.deferred_steps > 0).then(|| {
@@ -153,7 +153,7 @@ pub(super) fn draw(program: &mut Program, t: &StepTensors, lists: &Intersections
 /// Appends the clear of the records' gradients.
 pub(super) fn clear_gradients(program: &mut Program, t: &StepTensors) {
     match &t.triangles {
-        Some(own) => kernels::triangles::record_clear(program, &own.records),
+        Some(own) => kiln_kernels::triangles::record_clear(program, &own.records),
         None => rasterize_backward::record_clear(program, &t.shared, &t.splats),
     }
 }
@@ -161,7 +161,7 @@ pub(super) fn clear_gradients(program: &mut Program, t: &StepTensors) {
 /// Appends what ends the records' gradients and stalls the step where one is not finite.
 pub(super) fn check_gradients(program: &mut Program, t: &StepTensors) {
     match &t.triangles {
-        Some(own) => kernels::triangles::record_check(program, &t.shared, &own.screen, &own.records),
+        Some(own) => kiln_kernels::triangles::record_check(program, &t.shared, &own.screen, &own.records),
         None => rasterize_backward::record_check(program, &t.shared, &t.splats),
     }
 }

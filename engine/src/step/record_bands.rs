@@ -21,12 +21,12 @@ use std::ops::Range;
 use super::bands::{band_lists, band_range, drawn, pack, pulled, running_sums, seen, span};
 use super::passes::{after_update, coefficients, records, status, targets, term_gradients, upload, upload_uniforms};
 use super::{BandTensors, LevelTensors, Part, Parts, StepTensors, density, level, losses, surface};
-use crate::kernels::counters::WORD_VISIBLE;
-use crate::kernels::gradient_store::{self, InBand, Rows};
-use crate::kernels::surface_depth::Depths;
-use crate::kernels::views::{Chunk, Intersections, Pixels};
-use crate::kernels::{cull, loss, prepare_args, rasterize, tile_survey, update};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
+use kiln_kernels::counters::WORD_VISIBLE;
+use kiln_kernels::gradient_store::{self, InBand, Rows};
+use kiln_kernels::surface_depth::Depths;
+use kiln_kernels::views::{Chunk, Intersections, Pixels};
+use kiln_kernels::{cull, loss, prepare_args, rasterize, tile_survey, update};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Tensors that only steps with records in bands need.
 #[derive(Clone, Debug)]
@@ -373,9 +373,9 @@ impl Survey {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::{Loops, Reduction, Threads, Variants};
-    use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
     use crate::step::Capacities;
+    use kiln_gpu::memory::{BlockRounding, MIB, Plan, PlanLimits};
+    use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 
     /// Gaussians on a grid of 4 by 3 tiles, each the set of tiles it touches.
     const TOUCHED: [&[u32]; 7] = [

@@ -3,10 +3,10 @@
 //! They live in the arena, as those of the event do, which are idle by then.
 
 use super::{Capacities, STAGING_BYTES, StepTensors};
-use crate::kernels::morton::{self, Frame, ROWS, SORT_ARGS, Workspace};
-use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
-use crate::kernels::views::Variants;
-use crate::program::{Class, Program, Tag, TensorTable};
+use kiln_kernels::morton::{self, Frame, ROWS, SORT_ARGS, Workspace};
+use kiln_kernels::radix_sort::{SortBuffers, histogram_bytes};
+use kiln_kernels::views::Variants;
+use kiln_program::{Class, Program, Tag, TensorTable};
 
 /// Tensors of a re-sort: at most 32 bytes a Gaussian of capacity, of which half are idle at any time.
 #[derive(Clone, Copy, Debug)]

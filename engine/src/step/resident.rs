@@ -1,7 +1,7 @@
 //! Training images that stay in device memory: each has a place in one of a few large tensors, and steps read it there.
 
 use super::Capacities;
-use crate::program::{Class, Span, Tag, TensorTable};
+use kiln_program::{Class, Span, Tag, TensorTable};
 
 /// Where the photo of a view lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The rings that a step's inputs come through, and its status words go back.
 
 use super::Capacities;
-use crate::kernels::counters::Counters;
-use crate::kernels::triangles::TriangleUniforms;
-use crate::kernels::uniforms::StepUniforms;
-use crate::program::{Class, Span, Tag, TensorTable};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::triangles::TriangleUniforms;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_program::{Class, Span, Tag, TensorTable};
 
 /// Host-visible rings and their strides.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub struct Rings {
 impl Rings {
     /// Of a status word.
     const STATUS_BYTES: u64 = size_of::<Counters>() as u64;
-    /// Of the means of steps that compare, a `vec4`; see [`crate::kernels::neighbor_loss::PairIo`].
+    /// Of the means of steps that compare, a `vec4`; see [`kiln_kernels::neighbor_loss::PairIo`].
     const MEANS_BYTES: u64 = 16;
 
     /// Where the means of the step in slot `slot` are.

@@ -3,8 +3,8 @@
 use super::StepTensors;
 use super::level::{self, LevelTensors};
 use super::passes::{forward, status, upload_uniforms};
-use crate::kernels::surface_depth::{self, Depths};
-use crate::program::{Program, Span};
+use kiln_kernels::surface_depth::{self, Depths};
+use kiln_program::{Program, Span};
 
 /// What programs that go on from a view find: image and depth map, and what the map is made of. None beyond the image for
 /// tensors without room for surfaces.

@@ -4,15 +4,15 @@ use super::{
     Capacities, DensityTensors, ExtraTensors, ResidentImages, Rings, Terms, TriangleSizes, TriangleTensors,
     mesh_tensors,
 };
-use crate::kernels::bound::MeshIo;
-use crate::kernels::counters::{Args, Counters};
-use crate::kernels::filter_3d::FilterCamera;
-use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
-use crate::kernels::triangles::TriangleUniforms;
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Chunk, Intersections, Partials, Pixels, Shared, Splats, Surface, Variants};
-use crate::kernels::{loss, views};
-use crate::program::{Class, Span, Tag, TensorTable};
+use kiln_kernels::bound::MeshIo;
+use kiln_kernels::counters::{Args, Counters};
+use kiln_kernels::filter_3d::FilterCamera;
+use kiln_kernels::radix_sort::{SortBuffers, histogram_bytes};
+use kiln_kernels::triangles::TriangleUniforms;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Chunk, Intersections, Partials, Pixels, Shared, Splats, Surface, Variants};
+use kiln_kernels::{loss, views};
+use kiln_program::{Class, Span, Tag, TensorTable};
 
 /// Tensors of the 3D filter.
 #[derive(Clone, Copy, Debug)]

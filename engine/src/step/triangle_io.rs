@@ -1,12 +1,12 @@
 //! What triangles train from between host and device.
 
 use super::{StepTensors, TriangleTensors};
-use crate::gaussians::layout;
-use crate::kernels::counters::Counters;
-use crate::kernels::triangles::{Topology, VertexChunk};
-use crate::memory::{Gpu, MemoryError, TRANSFER_BYTES};
-use crate::program::{Program, Span};
-use crate::triangles::{Adjacency, GEOMETRY_PLANES, PLANE_WEIGHT, State, TriangleModel};
+use kiln_gaussians::layout;
+use kiln_gaussians::triangles::{Adjacency, GEOMETRY_PLANES, PLANE_WEIGHT, State, TriangleModel};
+use kiln_gpu::memory::{Gpu, MemoryError, TRANSFER_BYTES};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::triangles::{Topology, VertexChunk};
+use kiln_program::{Program, Span};
 
 /// Vertices whose planes of a tensor come or go together fit the window of transfers, so a submission has all of them, and their rows
 /// stay in a processor's cache while plane after plane is put there.

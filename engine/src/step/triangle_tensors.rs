@@ -3,18 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::Capacities;
-use crate::gaussians::layout;
-use crate::kernels::triangles::{Partials, Records, Screen, Terms, Topology, VertexChunk};
-use crate::kernels::views::{self, Splats};
-use crate::program::{Class, Span, Tag, TensorTable};
-use crate::triangles::GEOMETRY_PLANES;
+use kiln_gaussians::layout;
+use kiln_gaussians::triangles::GEOMETRY_PLANES;
+use kiln_kernels::triangles::{Partials, Records, Screen, Terms, Topology, VertexChunk};
+use kiln_kernels::views::{self, Splats};
+use kiln_program::{Class, Span, Tag, TensorTable};
 
 /// Sizes beside [`Capacities`](super::Capacities), whose Gaussians are triangles here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriangleSizes {
     /// Vertices there is room for.
     pub vertices: u32,
-    /// Gradients have all terms, see [`Gradient`](crate::twins::triangles::Gradient).
+    /// Gradients have all terms, see [`Gradient`](kiln_twins::triangles::Gradient).
     pub exact: bool,
 }
 

@@ -5,14 +5,14 @@
 //! [`StepTensors::triangles`](super::StepTensors::triangles) says so.
 
 use super::{StepTensors, TriangleTensors};
-use crate::gaussians::layout;
-use crate::kernels::counters::{Args, WORD_VISIBLE};
-use crate::kernels::project::DEPTH_KEY_BITS;
-use crate::kernels::radix_sort::{self, SortJob};
-use crate::kernels::tile_intersect::EmitIo;
-use crate::kernels::triangles;
-use crate::kernels::views::{Intersections, Pixels, Surface};
-use crate::program::{Program, Span};
+use kiln_gaussians::layout;
+use kiln_kernels::counters::{Args, WORD_VISIBLE};
+use kiln_kernels::project::DEPTH_KEY_BITS;
+use kiln_kernels::radix_sort::{self, SortJob};
+use kiln_kernels::tile_intersect::EmitIo;
+use kiln_kernels::triangles;
+use kiln_kernels::views::{Intersections, Pixels, Surface};
+use kiln_program::{Program, Span};
 
 /// Pixels with what is blended beside colours, which triangles always have.
 fn drawn(pixels: &Pixels) -> Option<(&Pixels, &Surface)> {
@@ -127,10 +127,10 @@ pub(super) fn sums(own: &TriangleTensors) -> Vec<Span> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::kernels::views::{Loops, Reduction, Threads, Variants};
-    use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
-    use crate::program::{Class, TensorTable};
     use crate::step::{BandTensors, Capacities, ResidentImages, TriangleSizes, banded, evaluate_view, train_step};
+    use kiln_gpu::memory::{BlockRounding, MIB, Plan, PlanLimits};
+    use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+    use kiln_program::{Class, TensorTable};
 
     /// Four million vertices with room for three times as many triangles, two million of them in view in six million pairs with
     /// tiles: what the design promises 4 GB for, on a device that binds 128 MiB at most. How many samples a pixel has is nowhere in it.

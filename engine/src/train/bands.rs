@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use super::TrainError;
-use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::Variants;
-use crate::memory::Gpu;
-use crate::program::Span;
 use crate::step::{self, BAND_SLOTS, BandTensors, Capacities, RecordBandTensors, Survey, TileTooFull, Turns};
-use crate::vk::{CompiledProgram, Ticket};
+use kiln_gpu::memory::Gpu;
+use kiln_gpu::vk::{CompiledProgram, Ticket};
+use kiln_kernels::counters::{Counters, Stall};
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::Variants;
+use kiln_program::Span;
 
 /// Splats or triangles of a tile up to which no driver cuts the loops over them: llvmpipe ends them after 65 535 turns, and one takes up
 /// to nine.

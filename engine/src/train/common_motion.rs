@@ -1,7 +1,7 @@
 //! What the corrections of all cameras share: a motion of the whole scene, and its size. No photo distinguishes it from a scene that lies
 //! elsewhere, so nothing holds it, and steps that are noisy carry it away.
 
-use crate::kernels::pose::{VALUES, WORDS};
+use kiln_kernels::pose::{VALUES, WORDS};
 use kiln_scene::math::{Mat3, Vec3, add, cross, dot, mat_vec, scale, sub};
 use kiln_scene::{Camera, Fisheye, SceneIndex};
 

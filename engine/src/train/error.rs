@@ -3,10 +3,10 @@
 use super::checkpoint::CheckpointError;
 use crate::eval::lpips::LpipsError;
 use crate::export::ExportError;
-use crate::kernels::counters::{Counters, Stall};
-use crate::memory::MemoryError;
 use crate::plan::NoJob;
-use crate::vk::VkError;
+use kiln_gpu::memory::MemoryError;
+use kiln_gpu::vk::VkError;
+use kiln_kernels::counters::{Counters, Stall};
 
 /// What keeps the device side of a run from going on.
 #[derive(Debug, thiserror::Error)]

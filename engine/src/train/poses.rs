@@ -1,9 +1,9 @@
 //! Cameras as a run has corrected them.
 
-use crate::kernels::pose::{VALUES, WORDS};
-use crate::twins::gaussian::View;
-use crate::twins::pose::corrected;
+use kiln_kernels::pose::{VALUES, WORDS};
 use kiln_scene::{Camera, Split, ViewId};
+use kiln_twins::gaussian::View;
+use kiln_twins::pose::corrected;
 
 /// Corrections of all views at one moment.
 #[derive(Clone, Debug)]

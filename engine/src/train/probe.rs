@@ -12,12 +12,12 @@
 use std::collections::BTreeSet;
 
 use super::TrainError;
-use crate::kernels::probe::{self, Sample};
-use crate::memory::{Gpu, MIB, MemoryError};
 use crate::plan::{ProbeTensors, REFERENCE_BYTES, SWEEP_BYTES};
-use crate::program::{Program, Span};
 use crate::record::{MemoryPlace, SpillEvidence, Verdict};
-use crate::vk::{CompiledProgram, RecordOptions, Ticket};
+use kiln_gpu::memory::{Gpu, MIB, MemoryError};
+use kiln_gpu::vk::{CompiledProgram, RecordOptions, Ticket};
+use kiln_kernels::probe::{self, Sample};
+use kiln_program::{Program, Span};
 
 /// Measurements that make a verdict at the start, and that confirm a suspicion.
 const AGAIN: u32 = 4;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::kernels::counters::Counters;
-use crate::kernels::views::Variants;
 use crate::plan::{BytesPer, Unit};
-use crate::program::Class;
 use crate::step::Capacities;
-use crate::vk::PassTime;
+use kiln_gpu::vk::PassTime;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::views::Variants;
+use kiln_program::Class;
 
 /// Iterations in a window.
 const WINDOW: u32 = 1000;

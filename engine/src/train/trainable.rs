@@ -7,11 +7,11 @@ use kiln_triangles::schedule::Settings;
 
 use super::uniforms::{self, GroupSteps, Lengths};
 use crate::config::Profile;
-use crate::kernels::triangles::{TriangleUniforms, flags, tile_px};
-use crate::kernels::uniforms::{StepUniforms, flags as step_flags};
 use crate::plan::{schedule::Events, triangles};
 use crate::step::Capacities;
-use crate::triangles::Limits;
+use kiln_gaussians::triangles::Limits;
+use kiln_kernels::triangles::{TriangleUniforms, flags, tile_px};
+use kiln_kernels::uniforms::{StepUniforms, flags as step_flags};
 use kiln_scene::Camera;
 
 /// What is trained, and the values that its steps take.

@@ -29,19 +29,19 @@ use super::trainable::Trainable;
 use super::uniforms::{GroupSteps, Lengths};
 use super::upload::{self, Uploads};
 use crate::config::Profile;
-use crate::gaussians::Gaussians;
-use crate::gaussians::bound::BoundMesh;
-use crate::kernels::counters::Counters;
-use crate::kernels::filter_3d::FilterCamera;
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::Variants;
-use crate::memory::{Gpu, MemoryError};
 use crate::plan::schedule::{self, Events};
 use crate::plan::{EvalReadback, Faults, Job, Jobs, PlanReport, TrainPlan, losses};
-use crate::program::Span;
 use crate::record::events::{Event, EventRow};
-use crate::step::{self, StepTensors, Terms, check_guard_bands};
-use crate::vk::{CompiledProgram, Device, RecordOptions, Ticket};
+use crate::step::{self, StepTensors, Terms, check_guard_bands, filter_camera};
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::bound::BoundMesh;
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_gpu::vk::{CompiledProgram, Device, RecordOptions, Ticket};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::filter_3d::FilterCamera;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::Variants;
+use kiln_program::Span;
 use kiln_scene::{Camera, SceneIndex};
 
 /// What a finished step reports.
@@ -315,7 +315,7 @@ impl Trainer {
     pub fn set_cameras(&mut self, scene: &SceneIndex, recompute: bool) -> Result<(), TrainError> {
         self.finish()?;
         let near_z = self.profile.near_z(scene);
-        let camera = |view: &kiln_scene::View| FilterCamera::new(&view.camera, near_z);
+        let camera = |view: &kiln_scene::View| filter_camera(&view.camera, near_z);
         let cameras: Vec<FilterCamera> = scene.train.iter().map(camera).collect();
         self.gpu.write(&self.tensors.filter.cameras, &cameras)?;
         self.pairs.set(scene);

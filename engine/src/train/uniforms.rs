@@ -1,13 +1,13 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
 use crate::config::{Background, Profile, RefinePoses};
-use crate::kernels::fading::Progress;
-use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
 use crate::plugins::{AdamOptions, Optimizer, Regularizer};
-use crate::twins::rng;
+use kiln_kernels::fading::Progress;
+use kiln_kernels::uniforms::{Group, StepUniforms, flags};
 use kiln_scene::Camera;
+use kiln_twins::rng;
 
 /// Id of the background among those that draw random numbers; no Gaussian has so high a one.
 const BACKGROUND_ID: u32 = u32::MAX;

@@ -10,9 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::memory::{Gpu, MemoryError};
 use crate::step::Rings;
-use crate::vk::Window;
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_gpu::vk::Window;
 use kiln_scene::{Photo, SceneError, ViewId};
 
 /// Somewhere to write a photo.

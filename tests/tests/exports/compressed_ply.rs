@@ -4,8 +4,8 @@
 use std::fs;
 
 use kiln::export::{Chosen, Format, deliver};
-use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
+use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 
 use crate::exports::model::{Errors, MIP, Splat, original, random, truth};

@@ -1,7 +1,7 @@
 //! Models, what a file of them has to say, and how far it is off.
 
 use kiln::export::{PlyComments, RenderMode};
-use kiln::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 use kiln_scene::SplitMix64;
 
 /// What the header of a model with the screen-space filter of Mip-Splatting says.
@@ -152,7 +152,7 @@ impl Errors {
 
 /// Half a turn about x, which leads from the axes of SPZ and glTF to those of PLY files and back.
 pub(crate) fn turned(mut splat: Splat) -> Splat {
-    use kiln::twins::sh::sh_basis;
+    use kiln_twins::sh::sh_basis;
     let turn = |[x, y, z]: [f64; 3]| [x, -y, -z];
     splat.mean = turn(splat.mean);
     let [w, x, y, z] = splat.quat;

@@ -172,7 +172,7 @@ fn refusals_name_what_to_do_and_leave_files_alone() {
     let empty = scratch.join("empty.ply");
     write_ply(
         &empty,
-        &kiln::gaussians::Gaussians::default(),
+        &kiln_gaussians::Gaussians::default(),
         PlyFlavor::Fused,
         PlyComments::default(),
     )

@@ -3,8 +3,8 @@
 use std::fs;
 
 use kiln::export::{Chosen, Format, RenderMode, SpzVersion, deliver, read_model};
-use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
+use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};
 

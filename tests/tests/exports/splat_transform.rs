@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use kiln::export::{read_model, read_ply};
-use kiln::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 use kiln_sog::StreamedIndex;
 use kiln_tests::runs::kiln;
 

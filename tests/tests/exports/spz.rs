@@ -3,8 +3,8 @@
 use std::fs;
 
 use kiln::export::{Chosen, Format, PlyComments, SpzVersion, deliver};
-use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
+use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 
 use crate::exports::model::{Errors, MIP, Splat, random};

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use gltf::binary::Glb;
 use kiln::export::{Chosen, Delivered, Format, RenderMode, deliver, read_model, summarize_file};
-use kiln::gaussians::Gaussians;
 use kiln::plugins::Subset;
+use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};
 

@@ -1,11 +1,10 @@
 //! Steps in bands, and steps done again after a stall, leave what whole steps would have left.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::bands;
-use kiln::kernels::views::{Loops, Reduction, Variants};
 use kiln::record::events::{Event, EventRow, StallBuffer};
 use kiln::step::{Capacities, StepTensors, evaluate_view};
-use kiln::twins::bands::{count_in_band, tile_histogram};
+use kiln_kernels::bands;
+use kiln_kernels::views::{Loops, Reduction, Variants};
 use kiln_tests::banded::{BUSY, Run, behind, camera, profile, scene, told, trainer, trainer_with, words};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu as Device, Keep, assert_valid, open, variants};
@@ -13,6 +12,7 @@ use kiln_tests::scenes::Scene;
 use kiln_tests::setup::Setup;
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
+use kiln_twins::bands::{count_in_band, tile_histogram};
 
 /// The two counting kernels against their twins, for bands that begin and end anywhere.
 #[test]

@@ -1,20 +1,20 @@
 //! Gaussians on triangles: steps on the device against the twins, pass by pass.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::Gaussians;
-use kiln::gaussians::bound::{Binding, BoundMesh, PER_TRIANGLE, place};
-use kiln::gaussians::layout::{PLANE_TURN, Storage};
-use kiln::kernels::uniforms::Group;
-use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, read_vertices, write_mesh};
-use kiln::twins::adam::{Adam, Factors, GroupStep, update};
-use kiln::twins::bound::{Pull, bind, pull, vertex_gradients};
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::bound::{Binding, BoundMesh, PER_TRIANGLE, place};
+use kiln_gaussians::layout::{PLANE_TURN, Storage};
+use kiln_kernels::uniforms::Group;
+use kiln_kernels::views::Reduction;
 use kiln_mesh::Mesh;
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{RATES, Twin, uniforms};
+use kiln_twins::adam::{Adam, Factors, GroupStep, update};
+use kiln_twins::bound::{Pull, bind, pull, vertex_gradients};
 
 /// Planes of a bound Gaussian's geometry, and of what is learned of it: two scales, turn, opacity.
 const GEOMETRY: u32 = 13;
@@ -159,7 +159,7 @@ fn check(per_triangle: u32, storage: Storage, reduction: Reduction) {
     for iteration in 1..=3_u32 {
         let what = format!("{per_triangle} a triangle, {storage:?}, {reduction:?}, step {iteration}");
         let mut u = uniforms(&camera, 1, iteration);
-        u.flags = kiln::kernels::uniforms::flags::UPDATE;
+        u.flags = kiln_kernels::uniforms::flags::UPDATE;
         if iteration == 2 {
             u.adam_skip_mask = Group::Means.bit() | Group::Quats.bit();
         }
@@ -356,7 +356,7 @@ fn equal_steps_give_equal_bytes() {
         let camera = rig.scene.camera();
         for iteration in 1..=3 {
             let mut u = uniforms(&camera, 1, iteration);
-            u.flags = kiln::kernels::uniforms::flags::UPDATE;
+            u.flags = kiln_kernels::uniforms::flags::UPDATE;
             let target = rig.scene.target();
             rig.gpu.run(iteration % 3, &u, &target);
         }

@@ -1,10 +1,10 @@
 //! A step that cannot be done, or must not be, changes nothing: capacities, and values that are no numbers.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::counters::{Counters, Stall};
-use kiln::kernels::views::Reduction;
 use kiln::step::Capacities;
+use kiln_gaussians::Gaussians;
+use kiln_kernels::counters::{Counters, Stall};
+use kiln_kernels::views::Reduction;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;

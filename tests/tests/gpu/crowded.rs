@@ -2,11 +2,11 @@
 //! same tile without the splats that show in no pixel.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::counters::Stall;
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::step::Capacities;
-use kiln::vk::DeviceKind;
+use kiln_gaussians::Gaussians;
+use kiln_gpu::vk::DeviceKind;
+use kiln_kernels::counters::Stall;
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_scene::Camera;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, open};

@@ -4,22 +4,22 @@
 
 use std::sync::Arc;
 
-use kiln::gaussians::Gaussians;
-use kiln::gaussians::layout::{Storage, sh_planes};
-use kiln::kernels::catch_up::{self, Row, rows};
-use kiln::kernels::views::{Chunk, Reduction};
-use kiln::kernels::{prepare_args, uniforms::StepUniforms};
-use kiln::program::{Program, Span};
 use kiln::step::{Capacities, StepTensors, train_step};
-use kiln::twins::catch_up::Missed;
-use kiln::twins::rng::{bits, normal, uniform};
-use kiln::vk;
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::layout::{Storage, sh_planes};
+use kiln_gpu::vk;
+use kiln_kernels::catch_up::{self, Row, rows};
+use kiln_kernels::views::{Chunk, Reduction};
+use kiln_kernels::{prepare_args, uniforms::StepUniforms};
+use kiln_program::{Program, Span};
 use kiln_scene::Camera;
 use kiln_tests::banded::{BUSY, Run, behind, camera, profile, scene, trainer};
 use kiln_tests::compare::close;
 use kiln_tests::gpu::{Gpu, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+use kiln_twins::catch_up::Missed;
+use kiln_twins::rng::{bits, normal, uniform};
 
 const SEED: u32 = 9;
 /// Steps that the tables of these tests have room for, and those that were taken.

@@ -1,26 +1,26 @@
 //! Terms of the density on the device, their gradients and what the update makes of them, against the twins.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::Gaussians;
-use kiln::gaussians::layout::Storage;
-use kiln::gaussians::morton::Frame;
-use kiln::kernels::counters::Counters;
-use kiln::kernels::density_terms::DensityTerms;
-use kiln::kernels::neighbors::NONE;
-use kiln::kernels::uniforms::{StepUniforms, flags};
-use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{BlockRounding, GIB, Gpu, Plan, PlanLimits};
-use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors, find_neighbors, know_neighbors, most_dense, train_step, write_model};
-use kiln::twins::density_terms::{DensityLoss, Map, Terms, by_parameters, density_loss, draw, owners};
-use kiln::twins::gaussian::{Gaussian, View};
-use kiln::twins::level::Row;
-use kiln::twins::neighbors::nearest;
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::layout::Storage;
+use kiln_gaussians::morton::Frame;
+use kiln_gpu::memory::{BlockRounding, GIB, Gpu, Plan, PlanLimits};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::density_terms::DensityTerms;
+use kiln_kernels::neighbors::NONE;
+use kiln_kernels::uniforms::{StepUniforms, flags};
+use kiln_kernels::views::{Reduction, Variants};
+use kiln_program::{Class, Command, Program, Span, Tag, TensorTable};
 use kiln_tests::child;
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+use kiln_twins::density_terms::{DensityLoss, Map, Terms, by_parameters, density_loss, draw, owners};
+use kiln_twins::gaussian::{Gaussian, View};
+use kiln_twins::level::Row;
+use kiln_twins::neighbors::nearest;
 
 const TERMS: DensityTerms = DensityTerms {
     sdf: false,

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
-use kiln::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 use kiln_tests::runs::{self, Scratch, json, outcome};
 
 /// Flat opaque Gaussians in a plane at depth 5 that fill the picture, and nothing on the right of x = 1.

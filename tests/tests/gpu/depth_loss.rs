@@ -1,15 +1,15 @@
 //! Agreement of renders and depth maps on the device, and its gradient by planes, against the twin.
 
-use kiln::kernels::depth_loss;
 use kiln::step::Capacities;
-use kiln::twins::depth_loss::{Mapped, depth_loss};
-use kiln::twins::gaussian::View;
-use kiln::twins::rng::uniform;
-use kiln::twins::surface::{Blended, Plane, pixel_ray};
+use kiln_kernels::depth_loss;
 use kiln_scene::Photo;
 use kiln_tests::gpu::losses;
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+use kiln_twins::depth_loss::{Mapped, depth_loss};
+use kiln_twins::gaussian::View;
+use kiln_twins::rng::uniform;
+use kiln_twins::surface::{Blended, Plane, pixel_ray};
 
 use super::map_loss::{Drawn, Passes, SIZES, WEIGHT, Wanted};
 

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use kiln::export::read_ply;
-use kiln::kernels::uniforms::{StepUniforms, flags};
-use kiln::kernels::views::{Reduction, Threads};
 use kiln::step::{Capacities, evaluate_view};
+use kiln_kernels::uniforms::{StepUniforms, flags};
+use kiln_kernels::views::{Reduction, Threads};
 use kiln_scene::Camera;
 use kiln_tests::gpu::{Gpu, Keep, variants};
 use serde_json::Value;

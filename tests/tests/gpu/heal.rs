@@ -1,8 +1,8 @@
 //! Gaussians that keep the steps of a view from being finite are taken out of the model, and no others.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::views::Reduction;
 use kiln::record::events::Event;
+use kiln_kernels::views::Reduction;
 use kiln_tests::banded::{camera, profile, scene, trainer};
 use kiln_tests::gpu::{assert_valid, open};
 

@@ -1,8 +1,8 @@
 //! Kernels timed at start, on the device of the tests: every way runs, takes time, and the quickest is chosen.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::plan::KernelTiming;
+use kiln_kernels::views::{Reduction, Threads, Variants};
 use kiln_tests::gpu;
 
 #[test]

@@ -3,22 +3,22 @@
 
 use std::sync::Arc;
 
-use kiln::kernels::exposure::{CENTRE_EVERY, IDENTITY, VALUES, WORDS, start};
-use kiln::kernels::uniforms::{Group, flags};
-use kiln::kernels::views::Reduction;
-use kiln::program::{Program, Span};
 use kiln::step::{Capacities, ImageTerm, StepTensors, train_step};
-use kiln::twins::alpha_loss::alpha_loss;
-use kiln::twins::exposure;
-use kiln::twins::gaussian::View;
-use kiln::twins::loss::{Weights, loss, masked_loss};
-use kiln::twins::rasterize_backward::{ImageGradients, rasterize_backward_of};
-use kiln::twins::rng::uniform;
-use kiln::twins::step::{forward, target_from_u8};
+use kiln_kernels::exposure::{CENTRE_EVERY, IDENTITY, VALUES, WORDS, start};
+use kiln_kernels::uniforms::{Group, flags};
+use kiln_kernels::views::Reduction;
+use kiln_program::{Program, Span};
 use kiln_tests::compare::close;
 use kiln_tests::gpu::{Gpu, Keep, losses, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
+use kiln_twins::alpha_loss::alpha_loss;
+use kiln_twins::exposure;
+use kiln_twins::gaussian::View;
+use kiln_twins::loss::{Weights, loss, masked_loss};
+use kiln_twins::rasterize_backward::{ImageGradients, rasterize_backward_of};
+use kiln_twins::rng::uniform;
+use kiln_twins::step::{forward, target_from_u8};
 
 const WEIGHT: f32 = 0.3;
 

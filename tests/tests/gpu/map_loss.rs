@@ -1,13 +1,13 @@
 //! A loss of photos' maps alone on the device, for its tests: its passes, what they are shown, and what all such losses promise.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::counters::Counters;
-use kiln::kernels::fading::FadingWeight;
-use kiln::kernels::views::{Reduction, Surface};
-use kiln::kernels::{prepare_args, uniforms::StepUniforms};
-use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors};
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::fading::FadingWeight;
+use kiln_kernels::views::{Reduction, Surface};
+use kiln_kernels::{prepare_args, uniforms::StepUniforms};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 use kiln_scene::Photo;
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{assert_valid, open, variants};

@@ -1,20 +1,20 @@
 //! Meshes on the device: pictures, depths and gathered colours are those of the twins, whatever the chunks and strips.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::mesh_draw::MeshView;
-use kiln::kernels::mesh_gather::{self, GatherIo, normal_code};
-use kiln::memory::{Gpu, MemoryError};
 use kiln::mesh::raster::{Canvas, Chunks, Coat, DrawSizes, DrawTensors, Harmonics, Painter, Texture};
-use kiln::program::{Class, Program, Span, Tag, TensorTable};
-use kiln::twins::mesh_draw::{Drawn, draw};
-use kiln::twins::mesh_gather::gather;
-use kiln::twins::mesh_shade::{self, shade};
-use kiln::twins::rng::{bits, uniform};
-use kiln::vk::RecordOptions;
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_gpu::vk::RecordOptions;
+use kiln_kernels::mesh_draw::MeshView;
+use kiln_kernels::mesh_gather::{self, GatherIo, normal_code};
 use kiln_mesh::Mesh;
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 use kiln_scene::{Camera, Photo};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_triangles::Model;
+use kiln_twins::mesh_draw::{Drawn, draw};
+use kiln_twins::mesh_gather::gather;
+use kiln_twins::mesh_shade::{self, shade};
+use kiln_twins::rng::{bits, uniform};
 
 const SIZE: [u32; 2] = [61, 43];
 const BACKGROUND: [f32; 3] = [0.1, 0.2, 0.3];

@@ -3,26 +3,26 @@
 
 use std::path::Path;
 
-use kiln::kernels::counters::Args;
-use kiln::kernels::filter_3d::{self, FilterCamera, FilterIo};
-use kiln::kernels::histogram::{self, BINS, BYTES, Quantity};
-use kiln::kernels::swaths::Swaths;
-use kiln::kernels::uniforms::{StepUniforms, TILE_PX};
-use kiln::kernels::views::{Pixels, Reduction, Shared};
-use kiln::kernels::{loss, opacity_reset, prepare_args};
-use kiln::memory::Gpu as Device;
-use kiln::program::{Class, Program, Tag, TensorTable, fold_groups};
 use kiln::step::{Capacities, evaluate_view};
-use kiln::twins::adam::Moments;
-use kiln::twins::gaussian::{Gaussian, View as Eye};
-use kiln::twins::{
-    filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
-};
+use kiln_gpu::memory::Gpu as Device;
+use kiln_kernels::counters::Args;
+use kiln_kernels::filter_3d::{self, FilterCamera, FilterIo};
+use kiln_kernels::histogram::{self, BINS, BYTES, Quantity};
+use kiln_kernels::swaths::Swaths;
+use kiln_kernels::uniforms::{StepUniforms, TILE_PX};
+use kiln_kernels::views::{Pixels, Reduction, Shared};
+use kiln_kernels::{loss, opacity_reset, prepare_args};
+use kiln_program::{Class, Program, Tag, TensorTable, fold_groups};
 use kiln_scene::{Camera, DEFAULT_NEAR_Z};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, open, variants};
 use kiln_tests::scenes::{Scene, fisheye};
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
+use kiln_twins::adam::Moments;
+use kiln_twins::gaussian::{Gaussian, View as Eye};
+use kiln_twins::{
+    filter_3d as filter_twin, histogram as histogram_twin, metrics as metrics_twin, opacity_reset as reset_twin,
+};
 
 const CEILING: f32 = 0.01;
 
@@ -169,7 +169,7 @@ fn metrics_of_a_rendered_view() {
     let image: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.image, "rasterize.column", n);
     let rgb: Vec<[f32; 3]> = image.iter().map(|p| [p[0], p[1], p[2]]).collect();
     assert!(rgb.iter().any(|p| p[0] > 1.0));
-    let target = kiln::twins::step::target_from_u8::<f32>(&target);
+    let target = kiln_twins::step::target_from_u8::<f32>(&target);
     let wanted = metrics_twin::metrics(scene.size, &rgb, &target);
     let sums: Vec<[f32; 8]> = gpu.kept(gpu.tensors.metric_sums, "ssim_maps.metrics", 15);
     let found = figures(&sums, scene.size);
@@ -210,7 +210,7 @@ fn metrics_of_a_masked_photo() {
     let n = (scene.size[0] * scene.size[1]) as usize;
     let image: Vec<[f32; 4]> = gpu.kept(gpu.tensors.pixels.image, image, n);
     let rgb: Vec<[f32; 3]> = image.iter().map(|p| [p[0], p[1], p[2]]).collect();
-    let target = kiln::twins::step::target_from_u8::<f32>(&scene.target());
+    let target = kiln_twins::step::target_from_u8::<f32>(&scene.target());
     let wanted = metrics_twin::masked_metrics(scene.size, &rgb, &target, &scene.mask());
     let sums: Vec<f32> = gpu.kept(gpu.tensors.metric_sums, sums, 15 * 8);
     let found = kiln::eval::view_metrics(&sums, scene.size, true).expect("sums of this size");
@@ -302,7 +302,7 @@ fn smoothing_filter() {
         gpu.load(&model);
         let list: Vec<FilterCamera> = cameras
             .iter()
-            .map(|camera| FilterCamera::new(camera, DEFAULT_NEAR_Z))
+            .map(|camera| kiln::step::filter_camera(camera, DEFAULT_NEAR_Z))
             .collect();
         let view = gpu.tensors.filter.cameras;
         gpu.device.write(&view, &list).expect("upload");
@@ -383,7 +383,7 @@ fn opacities_after_a_reset() {
         }
     }
     assert_eq!(
-        kiln::gaussians::Gaussians {
+        kiln_gaussians::Gaussians {
             logit_opacities: model.logit_opacities.clone(),
             ..after
         },

@@ -4,18 +4,18 @@
 use std::path::Path;
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
-use kiln::gaussians::Gaussians;
-use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::step::Capacities;
-use kiln::twins::gaussian::View;
-use kiln::twins::project::{Visible, as_near, project};
-use kiln::twins::rasterize::{TileLists, rasterize};
+use kiln_gaussians::Gaussians;
+use kiln_kernels::uniforms::flags;
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_tests::compare::{close, same};
 use kiln_tests::runs::{self, Scratch};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
+use kiln_twins::gaussian::View;
+use kiln_twins::project::{Visible, as_near, project};
+use kiln_twins::rasterize::{TileLists, rasterize};
 use serde_json::Value;
 
 /// In the middle of the model.

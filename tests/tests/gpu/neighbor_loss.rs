@@ -1,25 +1,25 @@
 //! Consistency with a neighbouring view on the device, and its gradient by planes, against the twin.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::counters::Counters;
-use kiln::kernels::neighbor_loss::{self, Neighbor, PairIo, PairWeights, most_patches, sums_bytes};
-use kiln::kernels::plane_loss::PLANES;
-use kiln::kernels::prepare_args;
-use kiln::kernels::surface_depth;
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Tag};
-use kiln::twins::gaussian::View;
-use kiln::twins::neighbor_loss::{Pair, Shown, grey, patch_pixels};
-use kiln::twins::rng::uniform;
-use kiln::twins::step::target_from_u8;
-use kiln::twins::surface::{Blended, Plane, depth, pixel_ray};
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::neighbor_loss::{self, Neighbor, PairIo, PairWeights, most_patches, sums_bytes};
+use kiln_kernels::plane_loss::PLANES;
+use kiln_kernels::prepare_args;
+use kiln_kernels::surface_depth;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_program::{Class, Program, Tag};
 use kiln_scene::Camera;
 use kiln_scene::math::{add, dot, mat_mul, mat_vec, rotation, scale, sub, transpose};
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+use kiln_twins::gaussian::View;
+use kiln_twins::neighbor_loss::{Pair, Shown, grey, patch_pixels};
+use kiln_twins::rng::uniform;
+use kiln_twins::step::target_from_u8;
+use kiln_twins::surface::{Blended, Plane, depth, pixel_ray};
 
 use super::planes::{Ground, flat, in_f64};
 

@@ -1,19 +1,19 @@
 //! Nearest neighbours on the device against the reference, which looks at every pair up to 20 000 Gaussians.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::layout::Storage;
-use kiln::gaussians::morton::Frame;
-use kiln::kernels::counters::Counters;
-use kiln::kernels::prepare_args;
-use kiln::kernels::views::{Reduction, Variants};
-use kiln::memory::{BlockRounding, GIB, Gpu, Plan, PlanLimits};
-use kiln::program::{Program, TensorTable};
 use kiln::step::{Capacities, NeighborTensors, StepTensors, neighbors};
-use kiln::twins::neighbors::nearest;
-use kiln::twins::rng::uniform;
+use kiln_gaussians::layout::Storage;
+use kiln_gaussians::morton::Frame;
+use kiln_gpu::memory::{BlockRounding, GIB, Gpu, Plan, PlanLimits};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::prepare_args;
+use kiln_kernels::views::{Reduction, Variants};
+use kiln_program::{Program, TensorTable};
 use kiln_tests::child;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open, variants};
+use kiln_twins::neighbors::nearest;
+use kiln_twins::rng::uniform;
 
 const FRAME: ([f32; 3], f32) = ([0.5; 3], 2.0);
 

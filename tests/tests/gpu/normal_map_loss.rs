@@ -1,16 +1,16 @@
 //! Agreement of renders and normal maps on the device, and its gradient by blended normals, against the twin.
 
-use kiln::kernels::normal_map_loss::{self, Recorded};
 use kiln::step::Capacities;
-use kiln::twins::normal_map_loss::{Mapped, normal_map_loss};
-use kiln::twins::rng::uniform;
-use kiln::twins::surface::{Blended, Plane};
+use kiln_kernels::normal_map_loss::{self, Recorded};
 use kiln_scene::Photo;
 use kiln_scene::math::{norm, scale};
 use kiln_tests::child;
 use kiln_tests::gpu::{losses, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+use kiln_twins::normal_map_loss::{Mapped, normal_map_loss};
+use kiln_twins::rng::uniform;
+use kiln_twins::surface::{Blended, Plane};
 
 use super::map_loss::{Drawn, Passes, SIZES, WEIGHT, Wanted};
 

@@ -1,22 +1,22 @@
 //! Agreement of blended planes and depth maps on the device, and its gradient by planes, against the twins.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::counters::Counters;
-use kiln::kernels::plane_loss::{self, Kind, PLANES, PlaneLossIo};
-use kiln::kernels::surface_depth;
-use kiln::kernels::views::Surface;
-use kiln::kernels::{prepare_args, uniforms::StepUniforms};
-use kiln::memory::Gpu;
-use kiln::program::Program;
-use kiln::twins::gaussian::View;
-use kiln::twins::plane_loss::{edge_weights, plane_gather, plane_loss};
-use kiln::twins::rng::uniform;
-use kiln::twins::step::target_from_u8;
-use kiln::twins::surface::{Blended, Plane, pixel_ray};
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::plane_loss::{self, Kind, PLANES, PlaneLossIo};
+use kiln_kernels::surface_depth;
+use kiln_kernels::views::Surface;
+use kiln_kernels::{prepare_args, uniforms::StepUniforms};
+use kiln_program::Program;
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+use kiln_twins::gaussian::View;
+use kiln_twins::plane_loss::{edge_weights, plane_gather, plane_loss};
+use kiln_twins::rng::uniform;
+use kiln_twins::step::target_from_u8;
+use kiln_twins::surface::{Blended, Plane, pixel_ray};
 
 use super::planes::{Ground, flat, in_f64};
 

@@ -1,14 +1,14 @@
 //! Blended planes for losses that look at them: as the device and the twins have them, and the tensors that they are in.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::counters::Counters;
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Reduction, Surface};
-use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors};
-use kiln::twins::surface::{Blended, Plane};
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Reduction, Surface};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 use kiln_tests::gpu::variants;
+use kiln_twins::surface::{Blended, Plane};
 
 pub(super) fn in_f64(blended: &Blended<f32>) -> Blended<f64> {
     Blended {

@@ -2,11 +2,11 @@
 //! nothing that is not finite reaches a Gaussian that was, and what is left out is reported.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::counters::{Counters, Stall};
-use kiln::kernels::views::Reduction;
 use kiln::record::events::Event;
 use kiln::step::Capacities;
+use kiln_gaussians::Gaussians;
+use kiln_kernels::counters::{Counters, Stall};
+use kiln_kernels::views::Reduction;
 use kiln_scene::Camera;
 use kiln_tests::banded;
 use kiln_tests::compare::{close, same};

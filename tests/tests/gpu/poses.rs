@@ -1,20 +1,20 @@
 //! Corrections of cameras on the device against their CPU twin, and what they leave alone.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::pose::{VALUES, WORDS};
-use kiln::kernels::uniforms::{StepUniforms, flags};
-use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, train_step};
-use kiln::twins::gaussian::View;
-use kiln::twins::loss::Weights;
-use kiln::twins::pose::{self, State};
-use kiln::twins::step::{step, surface_step, target_from_u8};
+use kiln_kernels::pose::{VALUES, WORDS};
+use kiln_kernels::uniforms::{StepUniforms, flags};
+use kiln_kernels::views::Reduction;
 use kiln_scene::{Camera, Split, ViewId};
 use kiln_tests::banded::{Run, camera, profile, scene, trainer};
 use kiln_tests::compare::close;
 use kiln_tests::gpu::{Gpu, assert_valid, losses, open, variants};
 use kiln_tests::scenes::{Scene, fisheye};
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
+use kiln_twins::gaussian::View;
+use kiln_twins::loss::Weights;
+use kiln_twins::pose::{self, State};
+use kiln_twins::step::{step, surface_step, target_from_u8};
 
 const EXTENT: f32 = 2.5;
 const RATE: f32 = 0.003;

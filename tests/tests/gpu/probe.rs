@@ -1,14 +1,14 @@
 //! The residency probe's kernel against its twin, over tensors and over whole blocks, and blocks that were touched.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::probe::{RUN_BYTES, Sample, record, sums_bytes};
-use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Span, Tag, TensorTable};
-use kiln::twins::probe::probe as twin;
-use kiln::twins::rng::bits;
-use kiln::vk::{DeviceKind, RecordOptions};
+use kiln_gpu::memory::Gpu;
+use kiln_gpu::vk::{DeviceKind, RecordOptions};
+use kiln_kernels::probe::{RUN_BYTES, Sample, record, sums_bytes};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open};
+use kiln_twins::probe::probe as twin;
+use kiln_twins::rng::bits;
 
 /// Not a multiple of a run.
 const BYTES: u64 = (3 << 20) + 5 * 256;

@@ -1,17 +1,14 @@
 //! Steps that see more Gaussians than there are records leave what steps with records for all would have left.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::gradient_store::{self, InBand, Rows};
-use kiln::kernels::views::{Chunk, Reduction};
-use kiln::kernels::{cull, tile_survey};
-use kiln::program::Span;
 use kiln::record::events::{Event, EventRow, StallBuffer};
 use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
 use kiln::train::TrainError;
-use kiln::twins::bands::count_in_band;
-use kiln::twins::gradient_store::rows;
-use kiln::twins::tile_survey::survey as survey_twin;
+use kiln_gaussians::Gaussians;
+use kiln_kernels::gradient_store::{self, InBand, Rows};
+use kiln_kernels::views::{Chunk, Reduction};
+use kiln_kernels::{cull, tile_survey};
+use kiln_program::Span;
 use kiln_scene::Camera;
 use kiln_tests::banded::{BUSY, Run, camera, profile, scene, told, trainer};
 use kiln_tests::compare::{close, same};
@@ -20,6 +17,9 @@ use kiln_tests::scenes::Scene;
 use kiln_tests::setup::{Settings, Setup};
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
+use kiln_twins::bands::count_in_band;
+use kiln_twins::gradient_store::rows;
+use kiln_twins::tile_survey::survey as survey_twin;
 
 /// Small splats, 40 to a tile on average and far fewer than 250 in any.
 fn crowd() -> Scene {

@@ -1,11 +1,11 @@
 //! The pass whose work never changes.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::reference::{BYTES, record};
-use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Tag, TensorTable};
-use kiln::twins::rng::uniform;
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::reference::{BYTES, record};
+use kiln_program::{Class, Program, Tag, TensorTable};
 use kiln_tests::gpu::{assert_valid, open};
+use kiln_twins::rng::uniform;
 
 #[test]
 fn every_value_comes_to_rest_at_one() {

@@ -10,11 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln::kernels::views::Reduction;
-use kiln::memory::{Budget, Gpu, PlanLimits};
 use kiln::plan::{Demand, plan};
 use kiln::train::{Target, Trainer};
-use kiln::vk;
+use kiln_gpu::memory::{Budget, Gpu, PlanLimits};
+use kiln_gpu::vk;
+use kiln_kernels::views::Reduction;
 use kiln_scene::{Camera, Photo, SceneError, SceneIndex, SceneOptions, Split, ViewId};
 use kiln_tests::gpu::{assert_valid, open, variants};
 use kiln_tests::runs;

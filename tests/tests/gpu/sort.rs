@@ -1,20 +1,20 @@
 //! Radix sort and prefix sums on the device, alone.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
-use kiln::kernels::generated::{intersection_scan, visible_scan};
-use kiln::kernels::radix_sort::{self, SortBuffers, SortJob, histogram_bytes, sort_block};
-use kiln::kernels::tile_ranges;
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Intersections, Loops, Reduction, Shared, Threads, Variants};
-use kiln::memory::Gpu;
-use kiln::program::{Class, Groups, Program, Span, Tag, TensorTable, fold_groups};
-use kiln::twins::radix_sort::sort_pairs;
-use kiln::twins::rng::bits;
-use kiln::twins::scan::exclusive;
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::counters::{Args, Counters, WORD_VISIBLE};
+use kiln_kernels::generated::{intersection_scan, visible_scan};
+use kiln_kernels::radix_sort::{self, SortBuffers, SortJob, histogram_bytes, sort_block};
+use kiln_kernels::tile_ranges;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Intersections, Loops, Reduction, Shared, Threads, Variants};
+use kiln_program::{Class, Groups, Program, Span, Tag, TensorTable, fold_groups};
 use kiln_tests::child;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{assert_valid, open};
+use kiln_twins::radix_sort::sort_pairs;
+use kiln_twins::rng::bits;
+use kiln_twins::scan::exclusive;
 
 /// More than 256 blocks of 4096.
 const MOST: u32 = 1_100_000;

@@ -1,17 +1,17 @@
 //! Every kernel of the training step on the device against its CPU twin, over shapes, variants and odd inputs.
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::step::Capacities;
-use kiln::twins::dropout::Dropout;
-use kiln::twins::project::Filter2d;
+use kiln_gaussians::Gaussians;
+use kiln_kernels::uniforms::flags;
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_scene::Fisheye;
 use kiln_tests::child;
 use kiln_tests::gpu::open;
 use kiln_tests::scenes::{Scene, fisheye};
 use kiln_tests::stages::{Stages, staged};
 use kiln_tests::twin::{Twin, uniforms};
+use kiln_twins::dropout::Dropout;
+use kiln_twins::project::Filter2d;
 
 fn capacities(scene: &Scene, chunk: u32) -> Capacities {
     let tiles = scene.size[0].div_ceil(16) * scene.size[1].div_ceil(16);

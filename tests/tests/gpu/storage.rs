@@ -1,15 +1,12 @@
 //! Models stored in fewer bits: the update against its twin code by code, and the promises that hold in every mode.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::gaussians::layout::Storage;
-use kiln::kernels::uniforms::Group;
-use kiln::kernels::views::Reduction;
-use kiln::kernels::{opacity_reset, prepare_args};
-use kiln::program::Program;
 use kiln::step::{Capacities, StepTensors};
-use kiln::twins::adam::{Adam, Factors, GroupStep, update};
-use kiln::twins::codes::Rounding;
-use kiln::twins::stored_adam::{Run, Words};
+use kiln_gaussians::layout::Storage;
+use kiln_kernels::uniforms::Group;
+use kiln_kernels::views::Reduction;
+use kiln_kernels::{opacity_reset, prepare_args};
+use kiln_program::Program;
 use kiln_scene::Camera;
 use kiln_tests::banded::{self, BUSY};
 use kiln_tests::compare::{close, mean_abs, same};
@@ -17,6 +14,9 @@ use kiln_tests::gpu::{Gpu, assert_valid, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::{Stages, staged, staged_surfaces};
 use kiln_tests::twin::{RATES, Twin, uniforms};
+use kiln_twins::adam::{Adam, Factors, GroupStep, update};
+use kiln_twins::codes::Rounding;
+use kiln_twins::stored_adam::{Run, Words};
 
 const SEED: u32 = 77;
 /// Parameter group of each value of the geometry.
@@ -241,7 +241,7 @@ fn models_come_back_from_their_codes() {
                 (&stored.log_scales, &stored.filter_3d),
                 (&model.log_scales, &model.filter_3d)
             );
-            let colors = |m: &kiln::gaussians::Gaussians| [m.sh0.as_flattened(), &m.sh_rest].concat();
+            let colors = |m: &kiln_gaussians::Gaussians| [m.sh0.as_flattened(), &m.sh_rest].concat();
             for (found, wanted) in colors(&stored).into_iter().zip(colors(&model)) {
                 let step = (wanted.abs() / 1024.0).max(6.2e-5);
                 assert!((found - wanted).abs() <= step, "{found} for {wanted}");

@@ -1,8 +1,8 @@
 //! Steps that train the planes of Gaussians, against the twins: gradients of blended planes, and what the update makes of them.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::step::Capacities;
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_tests::child;
 use kiln_tests::gpu::{Gpu, open};
 use kiln_tests::scenes::Scene;

@@ -1,10 +1,10 @@
 //! Images larger than a binding: cut into swaths, steps and evaluations give the bytes that they give in one piece.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::program::{Command, Program};
 use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
+use kiln_kernels::uniforms::flags;
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+use kiln_program::{Command, Program};
 use kiln_tests::gpu::{Gpu, losses, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
@@ -87,7 +87,7 @@ fn steps_in_swaths_give_the_same_bytes() {
         let whole = trained(&capacities(u64::MAX), variants);
         for (binding, maps, images) in [(BINDINGS[0], 4, 1), (BINDINGS[1], 8, 2), (BINDINGS[2], 23, 23)] {
             let c = capacities(binding);
-            let mut table = kiln::program::TensorTable::default();
+            let mut table = kiln_program::TensorTable::default();
             let program = train_step(&StepTensors::new(&mut table, &c, variants));
             let shaders = match variants.threads {
                 Threads::Columns => ["loss_gradient", "rasterize.column"],
@@ -161,7 +161,7 @@ fn no_pass_binds_more_than_it_may() {
             let mut c = Capacities::new(1000, 1000, 1 << 20, 3, [(sizes[0], sizes[1])]);
             c.binding_bytes = binding;
             c.losses = losses(&["exposure"]);
-            let mut table = kiln::program::TensorTable::default();
+            let mut table = kiln_program::TensorTable::default();
             let tensors = StepTensors::new(&mut table, &c, &variants(Reduction::Segmented, threads));
             for program in [train_step(&tensors), evaluate_view(&tensors, &[])] {
                 for command in &program.commands {

@@ -1,9 +1,8 @@
 //! Several steps in a row: against the reference, and byte for byte against themselves.
 
-use kiln::kernels::uniforms::{Group, flags};
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::step::Capacities;
-use kiln::twins::statistics::Statistics;
+use kiln_kernels::uniforms::{Group, flags};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_scene::Camera;
 use kiln_tests::child;
 use kiln_tests::compare::{close, mean_abs, same};
@@ -11,6 +10,7 @@ use kiln_tests::gpu::{Gpu, losses, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::staged;
 use kiln_tests::twin::{Twin, uniforms};
+use kiln_twins::statistics::Statistics;
 
 fn scene() -> Scene {
     Scene {

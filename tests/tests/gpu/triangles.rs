@@ -6,30 +6,30 @@ mod rig;
 
 use std::ops::ControlFlow;
 
-use kiln::kernels::counters::Counters;
-use kiln::kernels::triangles::{TriangleUniforms, VertexChunk, flags, tile_px};
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::Reduction;
 use kiln::plan::triangles;
-use kiln::program::{Span, TensorTable};
 use kiln::step::{Capacities, ResidentImages, StepTensors, TriangleSizes, read_state, train_step, write_state};
-use kiln::triangles::{Limits, State, TriangleModel};
-use kiln::twins::adam::{Adam, GroupStep};
-use kiln::twins::gaussian::View;
-use kiln::twins::loss::{Weights, loss};
-use kiln::twins::rng::uniform;
-use kiln::twins::step::target_from_u8;
-use kiln::twins::triangles::backward::{PixelGradient, backward};
-use kiln::twins::triangles::normals::normals_loss;
-use kiln::twins::triangles::rasterize::{Pixel, rasterize, scene};
-use kiln::twins::triangles::update::{VertexTerms, gather, vertex_backward, vertex_terms};
-use kiln::twins::triangles::{Gradient, Settings, VALUES, Vertex};
+use kiln_gaussians::triangles::{Limits, State, TriangleModel};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::triangles::{TriangleUniforms, VertexChunk, flags, tile_px};
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::Reduction;
+use kiln_program::{Span, TensorTable};
 use kiln_scene::Camera;
 use kiln_tests::compare::{close, same};
 use kiln_tests::gpu::{Gpu, Keep, assert_valid, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, RATES, uniforms};
 use kiln_triangles::schedule::{Rates, Settings as Schedule, SplitRule};
+use kiln_twins::adam::{Adam, GroupStep};
+use kiln_twins::gaussian::View;
+use kiln_twins::loss::{Weights, loss};
+use kiln_twins::rng::uniform;
+use kiln_twins::step::target_from_u8;
+use kiln_twins::triangles::backward::{PixelGradient, backward};
+use kiln_twins::triangles::normals::normals_loss;
+use kiln_twins::triangles::rasterize::{Pixel, rasterize, scene};
+use kiln_twins::triangles::update::{VertexTerms, gather, vertex_backward, vertex_terms};
+use kiln_twins::triangles::{Gradient, Settings, VALUES, Vertex};
 use rig::Banded;
 
 /// 3 by 2 tiles, of which the right column and the bottom row are cut.

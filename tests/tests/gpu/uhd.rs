@@ -1,23 +1,23 @@
 //! A million Gaussians in a view of 3840x2160 pixels: records and their order by depth.
 
-use kiln::kernels::counters::{Args, Counters, WORD_VISIBLE};
-use kiln::kernels::project::DEPTH_KEY_BITS;
-use kiln::kernels::radix_sort::{self, SortJob};
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::Reduction;
-use kiln::kernels::{cull, prepare_args, project as project_pass};
-use kiln::program::Program;
 use kiln::step::{Capacities, StepTensors};
-use kiln::twins::gaussian::View;
-use kiln::twins::project::project;
-use kiln::twins::radix_sort::sort_pairs;
-use kiln::twins::tile_intersect::depth_key;
+use kiln_kernels::counters::{Args, Counters, WORD_VISIBLE};
+use kiln_kernels::project::DEPTH_KEY_BITS;
+use kiln_kernels::radix_sort::{self, SortJob};
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::Reduction;
+use kiln_kernels::{cull, prepare_args, project as project_pass};
+use kiln_program::Program;
 use kiln_scene::Camera;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::sorted_in;
 use kiln_tests::twin::{Twin, uniforms};
+use kiln_twins::gaussian::View;
+use kiln_twins::project::project;
+use kiln_twins::radix_sort::sort_pairs;
+use kiln_twins::tile_intersect::depth_key;
 
 const COUNT: u32 = 1_000_000;
 const SIZE: [u32; 2] = [3840, 2160];

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln::cli::{Exit, Failure as _};
-use kiln::memory::{Budget, GIB, Gpu, Layout, MemoryError};
 use kiln::plan::{Demand, FirstModel, open_device, plan, scene_options, variants_for};
 use kiln::run::RunError;
 use kiln::train::{TrainError, Trainer};
-use kiln::vk::VkError;
+use kiln_gpu::memory::{Budget, GIB, Gpu, Layout, MemoryError};
+use kiln_gpu::vk::VkError;
 use kiln_scene::SceneIndex;
 use kiln_tests::gpu::take_turn;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, profile};

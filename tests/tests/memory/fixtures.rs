@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::memory::{Budget, BudgetLimit, GIB, MIB};
-use kiln::vk::{BlockKind, Caps, DeviceKind, MemoryHeap, MemoryType};
+use kiln_gpu::memory::{Budget, BudgetLimit, GIB, MIB};
+use kiln_gpu::vk::{BlockKind, Caps, DeviceKind, MemoryHeap, MemoryType};
 use serde_json::Value;
 
 /// Types that were worked out by hand.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kiln::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 use kiln_tests::runs::{self, Scratch, outcome};
 
 use crate::mesh::program::{ball, mesh, written};

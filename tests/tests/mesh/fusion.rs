@@ -2,21 +2,21 @@
 
 use std::ops::ControlFlow;
 
-use kiln::kernels::depth_mask;
-use kiln::kernels::fusion::{BRICK_BYTES, Voxels, record_integrate, record_touch};
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::vertex_colors::{self, Vertices};
-use kiln::memory::Gpu;
-use kiln::program::{Class, Program, Span, Tag, TensorTable};
-use kiln::twins::depth_mask::depth_mask as twin_mask;
-use kiln::twins::fusion::{Voxel, integrate, to_world, touch};
-use kiln::twins::gaussian::View;
-use kiln::twins::rng::uniform;
-use kiln::twins::vertex_colors::{Seen, color};
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::depth_mask;
+use kiln_kernels::fusion::{BRICK_BYTES, Voxels, record_integrate, record_touch};
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::vertex_colors::{self, Vertices};
 use kiln_mesh::march::{BRICK_VOXELS, Bricks, Grid, bricks};
 use kiln_mesh::{Mesh, nearest, sample, topology};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 use kiln_scene::Camera;
 use kiln_tests::gpu::{assert_valid, open};
+use kiln_twins::depth_mask::depth_mask as twin_mask;
+use kiln_twins::fusion::{Voxel, integrate, to_world, touch};
+use kiln_twins::gaussian::View;
+use kiln_twins::rng::uniform;
+use kiln_twins::vertex_colors::{Seen, color};
 
 use crate::mesh::solids;
 

@@ -1,24 +1,24 @@
 //! Points on a level of the density: which Gaussians pixels show, and where the density around them rises, against the twins.
 
-use kiln::gaussians::morton::Frame;
-use kiln::kernels::level::{Level, NEAR};
-use kiln::kernels::neighbors::NONE;
-use kiln::kernels::surface_depth::{DepthKind, Depths};
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::memory::Gpu;
-use kiln::program::{Program, TensorTable};
 use kiln::step::{Capacities, LevelTensors, StepTensors, level_points, prepare_levels, surface, write_model};
-use kiln::twins::gaussian::{Gaussian, View};
-use kiln::twins::level::{Row, candidate_pixel, density, hit, level_point};
-use kiln::twins::neighbors::nearest;
-use kiln::twins::rasterize::pixel_list;
-use kiln::twins::step::forward;
-use kiln::twins::surface::pixel_ray;
+use kiln_gaussians::morton::Frame;
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::level::{Level, NEAR};
+use kiln_kernels::neighbors::NONE;
+use kiln_kernels::surface_depth::{DepthKind, Depths};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+use kiln_program::{Program, TensorTable};
 use kiln_scene::Camera;
 use kiln_scene::math::{norm, scale, sub};
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
+use kiln_twins::gaussian::{Gaussian, View};
+use kiln_twins::level::{Row, candidate_pixel, density, hit, level_point};
+use kiln_twins::neighbors::nearest;
+use kiln_twins::rasterize::pixel_list;
+use kiln_twins::step::forward;
+use kiln_twins::surface::pixel_ray;
 
 /// Hits and points of a view.
 fn found(scene: &Scene, camera: &Camera, frame: &Frame, level: Level, loops: Loops) -> (Vec<u32>, Vec<[f32; 6]>) {

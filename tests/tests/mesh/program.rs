@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kiln::export::{PlyComments, PlyFlavor, RenderMode, write_ply};
-use kiln::gaussians::Gaussians;
 use kiln::mesh::MeshFile;
+use kiln_gaussians::Gaussians;
 use kiln_mesh::{Mesh, topology};
 use kiln_scene::{SceneIndex, SceneOptions};
 use kiln_tests::runs::{self, Scratch, json, outcome};

@@ -1,20 +1,20 @@
 //! Planes, blended planes and depth maps against the twins, whole and in bands.
 
-use kiln::kernels::surface_depth::{self, DepthKind, Depths};
-use kiln::kernels::views::{Intersections, Loops, Reduction, Threads, Variants};
-use kiln::memory::Gpu;
-use kiln::program::{Program, TensorTable};
 use kiln::step::{Capacities, StepTensors, forward, write_model};
-use kiln::twins::gaussian::{Gaussian, View};
-use kiln::twins::project::{Visible, project};
-use kiln::twins::rasterize::TileLists;
-use kiln::twins::rasterize::pixel_list;
-use kiln::twins::surface::{Blended, Plane, blend_pixel, depth_map, plane};
+use kiln_gpu::memory::Gpu;
+use kiln_kernels::surface_depth::{self, DepthKind, Depths};
+use kiln_kernels::views::{Intersections, Loops, Reduction, Threads, Variants};
+use kiln_program::{Program, TensorTable};
 use kiln_scene::Camera;
 use kiln_tests::compare::close;
 use kiln_tests::gpu::{assert_valid, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{Twin, uniforms};
+use kiln_twins::gaussian::{Gaussian, View};
+use kiln_twins::project::{Visible, project};
+use kiln_twins::rasterize::TileLists;
+use kiln_twins::rasterize::pixel_list;
+use kiln_twins::surface::{Blended, Plane, blend_pixel, depth_map, plane};
 
 const KINDS: [DepthKind; 3] = [DepthKind::Plane, DepthKind::Median, DepthKind::Expected];
 

@@ -1,10 +1,10 @@
 //! A small surface whose colours are known, and photos of it.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::mesh_draw::MeshView;
-use kiln::twins::mesh_draw::{Drawn, draw};
+use kiln_kernels::mesh_draw::MeshView;
 use kiln_mesh::Mesh;
 use kiln_scene::{Camera, Photo};
+use kiln_twins::mesh_draw::{Drawn, draw};
 
 /// Photos' width and height, px.
 pub(crate) const SIZE: [u32; 2] = [120, 90];

@@ -3,13 +3,13 @@
 
 use std::ops::ControlFlow;
 
-use kiln::memory::Gpu;
 use kiln::mesh::DrawnError;
 use kiln::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::mesh::texture::{BakeSettings, Layout, Textured, bake};
-use kiln::program::{Class, Program, Tag, TensorTable};
-use kiln::vk::RecordOptions;
+use kiln_gpu::memory::Gpu;
+use kiln_gpu::vk::RecordOptions;
 use kiln_mesh::Mesh;
+use kiln_program::{Class, Program, Tag, TensorTable};
 use kiln_scene::{Camera, Photo};
 use kiln_tests::gpu::{assert_valid, open};
 

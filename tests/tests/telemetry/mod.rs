@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kiln::vk::{GpuSample, Nvml, Throttle};
+use kiln_gpu::vk::{GpuSample, Nvml, Throttle};
 use kiln_tests::child;
 use kiln_tests::runs::Scratch;
 

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use kiln::config::{Inputs, Override, Profile, resolve};
 use kiln::export::read_ply;
-use kiln::kernels::views::Reduction;
-use kiln::memory::{BlockRounding, Budget, MIB, PlanLimits};
 use kiln::plan::{BoundError, FirstModel, PlanError, plan, scene_options};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::refinement_outlook;
+use kiln_gpu::memory::{BlockRounding, Budget, MIB, PlanLimits};
+use kiln_kernels::views::Reduction;
 use kiln_mesh::{Mesh, ply};
 use kiln_scene::SceneIndex;
 use kiln_tests::gpu::variants;
@@ -392,7 +392,7 @@ fn plans_are_exact_and_refuse_with_what_fits() {
     let persistent = report
         .classes
         .iter()
-        .find(|(class, _)| *class == kiln::program::Class::Persistent)
+        .find(|(class, _)| *class == kiln_program::Class::Persistent)
         .unwrap()
         .1;
     assert!((740_000_000..800_000_000).contains(&persistent), "{persistent}");

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kiln::config::{Profile, Storage};
-use kiln::gaussians::morton::Frame;
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use kiln::plan::{
     BytesPer, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
 };
-use kiln::program::Class;
 use kiln::step::Capacities;
+use kiln_gaussians::morton::Frame;
+use kiln_gpu::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+use kiln_program::Class;
 use kiln_scene::SceneIndex;
 use kiln_tests::setup::Setup;
 use kiln_tests::{gpu, runs};

@@ -8,10 +8,10 @@ use std::path::Path;
 use kiln::export::read_ply;
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln::twins::camera_cull::testimony;
-use kiln::twins::gaussian::{Gaussian, View};
 use kiln_scene::{SceneIndex, SceneOptions};
 use kiln_tests::runs::{self, Scratch, events, json, profile, rows, train_scene};
+use kiln_twins::camera_cull::testimony;
+use kiln_twins::gaussian::{Gaussian, View};
 
 type Settings = &'static [(&'static str, &'static str)];
 

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use kiln::memory::MIB;
 use kiln::plan::PlanError;
 use kiln::run::RunError;
 use kiln::run::interrupt::Interrupt;
+use kiln_gpu::memory::MIB;
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use serde_json::Value;
 

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::memory::{BlockRounding, Budget, GIB, MIB, MemoryError, PlanLimits};
 use kiln::plan::{Demand, FirstModel, PlanError, plan, scene_options};
-use kiln::program::{Command, Tag};
 use kiln::run::interrupt::Interrupt;
+use kiln_gpu::memory::{BlockRounding, Budget, GIB, MIB, MemoryError, PlanLimits};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+use kiln_program::{Command, Tag};
 use kiln_scene::SceneIndex;
 use kiln_tests::runs::{self, Scratch};
 

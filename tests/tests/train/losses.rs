@@ -4,19 +4,19 @@
 use std::path::Path;
 
 use kiln::export::read_ply;
-use kiln::kernels::exposure;
-use kiln::kernels::views::Reduction;
-use kiln::memory::{BlockRounding, Budget, PlanLimits};
 use kiln::plan::{Demand, FirstModel, PlanError, TrainPlan, plan, scene_options};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunError};
-use kiln::twins::gaussian::{Gaussian, View};
-use kiln::twins::project::{Filter2d, Settings};
-use kiln::twins::step::forward;
+use kiln_gpu::memory::{BlockRounding, Budget, PlanLimits};
+use kiln_kernels::exposure;
+use kiln_kernels::views::Reduction;
 use kiln_lab::synth::{Synthetic, SyntheticKind};
 use kiln_scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
+use kiln_twins::gaussian::{Gaussian, View};
+use kiln_twins::project::{Filter2d, Settings};
+use kiln_twins::step::forward;
 
 /// The scene of solid things before nothing, with a mask of them beside every photo.
 pub(super) fn solids(folder: &Path) {

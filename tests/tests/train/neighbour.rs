@@ -4,16 +4,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::Reduction;
-use kiln::memory::{Budget, Gpu};
 use kiln::plan::{Demand, FirstModel, Job, NeighborViews, TrainPlan, plan, scene_options};
-use kiln::program::Class;
 use kiln::record::events::{Event, StallBuffer};
 use kiln::run::ResumeFrom;
 use kiln::step::{Part, Terms, Turns};
 use kiln::train::{StepStatus, Target, Trainer};
-use kiln::vk::Device;
+use kiln_gpu::memory::{Budget, Gpu};
+use kiln_gpu::vk::Device;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::Reduction;
+use kiln_program::Class;
 use kiln_scene::{ImageOptions, ImageStore, Photo, SceneIndex, Split, ViewId};
 use kiln_tests::gpu::{self, assert_valid, open};
 use kiln_tests::runs::{self, QUICK, Scratch, profile};

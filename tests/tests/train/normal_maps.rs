@@ -7,11 +7,11 @@ use kiln::export::read_ply;
 use kiln::plan::{scene_options, training_options};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
-use kiln::twins::surface::thinnest;
 use kiln_mesh::solids::distance;
 use kiln_scene::math::{dot, norm, rotation, scale};
 use kiln_tests::runs::{self, Scratch, profile, train_scene};
 use kiln_tests::setup::Settings;
+use kiln_twins::surface::thinnest;
 
 use super::losses::solids;
 

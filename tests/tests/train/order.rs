@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use kiln::export::read_ply;
-use kiln::gaussians::morton::{self, Frame};
 use kiln::plan::scene_options;
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
+use kiln_gaussians::morton::{self, Frame};
 use kiln_scene::SceneIndex;
 use kiln_tests::runs::{self, EVENTFUL, NO_BACKGROUND, Scratch, profile};
 

@@ -8,12 +8,12 @@ use kiln::export::read_ply;
 use kiln::plan::open_device;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{Location, ResumeFrom, Stored};
-use kiln::twins::filter_3d::filter_3d;
-use kiln::twins::gaussian::View;
 use kiln_scene::{Resolution, SceneIndex, SceneOptions, Split};
 use kiln_tests::compare::close;
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json, profile, rows};
+use kiln_twins::filter_3d::filter_3d;
+use kiln_twins::gaussian::View;
 
 fn eval_gaussians(run: &Path, it: u32) -> u64 {
     let rows = rows(&run.join("metrics.jsonl"));

@@ -5,16 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use kiln::config::Residency;
-use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
-use kiln::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
 use kiln::run::interrupt::Interrupt;
-use kiln::twins::filter_3d::filter_3d;
-use kiln::twins::gaussian::{Gaussian, View};
-use kiln::twins::project::{Filter2d, Settings, project};
+use kiln_gpu::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
+use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_scene::SceneIndex;
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use kiln_tests::{child, cpu};
+use kiln_twins::filter_3d::filter_3d;
+use kiln_twins::gaussian::{Gaussian, View};
+use kiln_twins::project::{Filter2d, Settings, project};
 
 #[test]
 fn statistics_and_moments_take_three_words_and_what_their_storage_says() {

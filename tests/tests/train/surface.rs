@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use kiln::export::read_ply;
-use kiln::kernels::views::{Reduction, Threads};
 use kiln::plan::{Job, TrainPlan};
-use kiln::program::Class;
 use kiln::run::interrupt::Interrupt;
 use kiln::step::Terms;
+use kiln_kernels::views::{Reduction, Threads};
+use kiln_program::Class;
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, QUICK, Scratch, profile, train_scene};
 

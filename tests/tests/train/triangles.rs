@@ -7,7 +7,7 @@ use kiln::cli::{Exit, Failure as _};
 use kiln::mesh::read_triangles;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunEnd, RunError};
-use kiln::triangles::TriangleModel;
+use kiln_gaussians::triangles::TriangleModel;
 use kiln_tests::runs::{self, Scratch};
 use kiln_tests::setup::{self, Setup};
 use kiln_triangles::schedule::{Rates, Settings, SplitRule};

@@ -13,8 +13,8 @@ mod tests;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kiln::gaussians::layout::CHUNK;
-use kiln::memory::{GIB, MIB};
+use kiln_gaussians::layout::CHUNK;
+use kiln_gpu::memory::{GIB, MIB};
 use serde_json::{Value, json};
 
 use xtask::failure::Failure;

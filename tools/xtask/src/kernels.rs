@@ -1,4 +1,4 @@
-//! `engine/src/kernels/generated`: what the shaders declare, as Rust.
+//! `crates/kernels/src/generated`: what the shaders declare, as Rust.
 //!
 //! Owns: the folder, and which types a source's modules share. Promises: the files follow from sources and modules alone,
 //! need no compiler, and every declaration was held against its module. Refuses: a module that binds, reads or writes
@@ -68,7 +68,7 @@ pub struct Shared {
 
 /// Where the files are.
 pub fn folder(root: &Path) -> PathBuf {
-    root.join("engine/src/kernels/generated")
+    root.join("crates/kernels/src/generated")
 }
 
 /// Writes what is not current and removes what no source declares; returns how many files changed.

@@ -20,10 +20,10 @@ pub(crate) fn family(family: &Family, types: Option<&Types>) -> String {
     );
     match types {
         Some(theirs) => {
-            text += &format!("\n{}use crate::program::Kernel;\n", import(theirs));
+            text += &format!("\n{}use kiln_program::Kernel;\n", import(theirs));
         }
         None => {
-            text += "\nuse crate::program::{Binding, Bindings, Kernel, Span};\n";
+            text += "\nuse kiln_program::{Binding, Bindings, Kernel, Span};\n";
             text += &own_types(family);
         }
     }
@@ -127,7 +127,7 @@ pub(crate) fn list<'a>(families: impl Iterator<Item = &'a Family> + Clone) -> St
                 .map(|v| format!("&{}::{}.shader", family.stem, v.constant()))
         })
         .collect();
-    text += "\nuse crate::program::Shader;\n\n/// Every shader.\n";
+    text += "\nuse kiln_program::Shader;\n\n/// Every shader.\n";
     text += &format!("pub static ALL: [&Shader; {}] = [\n", kernels.len());
     for kernel in &kernels {
         text += &format!("    {kernel},\n");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kiln_files::read_text;
 
-use crate::vk::{Caps, DeviceKind};
+use kiln_gpu::vk::{Caps, DeviceKind};
 
 /// Most bytes of a file of the system that are read.
 const MOST_BYTES: u64 = 1 << 20;

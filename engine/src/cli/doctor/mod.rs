@@ -7,9 +7,9 @@ use std::io::{self, Write};
 
 use self::diagnose::{Found, Surroundings};
 use super::{Doctor, Exit, Failure as _};
-use crate::memory::GIB;
 use crate::plan::list_devices;
-use crate::vk::{Caps, Tier, VkError};
+use kiln_gpu::memory::GIB;
+use kiln_gpu::vk::{Caps, Tier, VkError};
 
 /// Prints every device to `out`, or what their compilers make of a step; problems to stderr. `NoDevice` when there is none.
 ///

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use crate::config::{Inputs, resolve};
 use crate::plan::{Faults, step_extras, variants_for};
-use crate::program::{Command, Program, TensorTable};
 use crate::step::{Capacities, ResidentImages, StepTensors, train_step};
-use crate::vk::{Caps, Device, Instance, Validation};
+use kiln_gpu::vk::{Caps, Device, Instance, Validation};
+use kiln_program::{Command, Program, TensorTable};
 
 /// Prints one line a pass for every device: the driver's numbers by its own names.
 ///

@@ -66,7 +66,7 @@ fn pretty(value: &impl serde::Serialize, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn mib(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / crate::memory::MIB as f64)
+    format!("{:.1} MiB", bytes as f64 / kiln_gpu::memory::MIB as f64)
 }
 
 /// The ends of a box in the scene's axes, world units.

@@ -6,10 +6,10 @@ use std::path::Path;
 use super::{Description, count, extent, mib, pretty};
 use crate::config::Profile;
 use crate::jobs::shell::word;
-use crate::memory::GIB;
 use crate::plan::scene_options;
 use crate::run::RunError;
-use crate::vk::{Caps, DeviceKind};
+use kiln_gpu::memory::GIB;
+use kiln_gpu::vk::{Caps, DeviceKind};
 use kiln_scene::{CameraReport, SceneIndex, SceneOptions, SceneReport};
 
 /// Names of images that are missing, or cannot be decoded, that are shown.
@@ -248,7 +248,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::config::{Inputs, resolve};
-    use crate::vk::MemoryHeap;
+    use kiln_gpu::vk::MemoryHeap;
 
     #[test]
     fn the_suggested_profile_is_one_that_the_machine_takes() {

@@ -8,9 +8,9 @@ use std::path::Path;
 use super::exit::unprinted;
 use super::{Exit, Failure, find};
 use crate::config::{Inputs, resolve};
-use crate::memory::MIB;
 use crate::record::events::Primitive;
 use crate::record::run_folder::config_path;
+use kiln_gpu::memory::MIB;
 use report::MemoryReport;
 
 /// Reads a run's records and prints the report to `out`.

@@ -3,9 +3,9 @@
 use ash::vk::Result as Code;
 
 use super::{complete, golden};
-use crate::memory::MemoryError;
-use crate::program::Tag;
-use crate::vk::{Hazard, VkError};
+use kiln_gpu::memory::MemoryError;
+use kiln_gpu::vk::{Hazard, VkError};
+use kiln_program::Tag;
 
 #[test]
 fn devices() {

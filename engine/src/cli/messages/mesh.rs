@@ -3,11 +3,11 @@
 use super::{complete, golden, path, system};
 use crate::eval::PictureError;
 use crate::export::ExportError;
-use crate::kernels::counters::{Counters, Stall};
-use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::step::NeighborsRefused;
 use crate::train::TrainError;
+use kiln_gpu::memory::{Budget, MemoryError};
+use kiln_kernels::counters::{Counters, Stall};
 use kiln_scene::SceneError;
 
 #[test]

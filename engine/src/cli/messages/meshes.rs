@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::{complete, golden, path, system};
 use crate::export::ExportError;
-use crate::memory::MemoryError;
 use crate::mesh::DrawnError;
 use crate::mesh::raster::TextureError;
+use kiln_gpu::memory::MemoryError;
 
 #[test]
 fn meshes() {

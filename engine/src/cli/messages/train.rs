@@ -8,9 +8,6 @@ use super::{complete, golden, path, system};
 use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
 use crate::export::{CamerasError, ExportError, PlyError};
-use crate::gaussians::init::InitError;
-use crate::kernels::counters::{Counters, Stall};
-use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::plan::{BoundError, Job, LossError, NoJob, PlanError, Remedies, Remedy, TrianglesError};
 use crate::plugins::Maps;
@@ -19,7 +16,10 @@ use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
 use crate::train::TrainError;
 use crate::train::checkpoint::CheckpointError;
-use crate::vk::VkError;
+use kiln_gaussians::init::InitError;
+use kiln_gpu::memory::{Budget, MemoryError};
+use kiln_gpu::vk::VkError;
+use kiln_kernels::counters::{Counters, Stall};
 use kiln_scene::{SceneError, Split};
 
 fn stalled(reason: Stall) -> TrainError {

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use crate::jobs::Planned;
-use crate::memory::MIB;
 use crate::plan::{BytesPer, DemandSource, Job, PlanReport, Unit};
-use crate::program::Class;
 use crate::step::Terms;
+use kiln_gpu::memory::MIB;
+use kiln_program::Class;
 
 /// Tensors that are printed; `--explain` has all.
 const LARGEST: usize = 10;

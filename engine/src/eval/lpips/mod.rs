@@ -23,8 +23,8 @@ use tiles::Tile;
 pub use weights::{FILE_NAME, LpipsWeights, SHA256, Search, half_to_f32};
 
 use crate::eval::LpipsRange;
-use crate::memory::{Gpu, MemoryError};
-use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_gpu::vk::{CompiledProgram, RecordOptions};
 use network::{BLOCKS, GRID_PX};
 
 /// Most tile shapes kept compiled; a scene with one image size has at most nine.

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::network::{BLOCKS, CONVS, FIRST_WHOLE_BLOCK, bias_at, channels, convs, linear_at, scaling_at};
 use super::tensors::LpipsTensors;
 use super::tiles::Tile;
-use crate::kernels::conv3x3::{self, Conv, ConvIo, Rows, packed_words};
-use crate::kernels::lpips::{self, InputIo, Tap};
-use crate::kernels::max_pool2x2;
-use crate::program::{Program, Span};
+use kiln_kernels::conv3x3::{self, Conv, ConvIo, Rows, packed_words};
+use kiln_kernels::lpips::{self, InputIo, Tap};
+use kiln_kernels::max_pool2x2;
+use kiln_program::{Program, Span};
 
 /// Programs of one tile shape.
 pub(super) struct TilePasses {

@@ -3,9 +3,9 @@
 use super::network::{BLOCKS, CONVS, FIRST_WHOLE_BLOCK, GRID_PX, channels, constants_len, convs};
 use super::tiles::{POOLED_BYTES_PER_PX, SUMS_CAP, Tile, TileLimits, WHOLE_BYTES_PER_PX, strip_halo};
 use super::{LpipsError, passes};
-use crate::kernels::conv3x3::packed_words;
-use crate::memory::{BlockRounding, MIB, Plan, PlanLimits};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
+use kiln_gpu::memory::{BlockRounding, MIB, Plan, PlanLimits};
+use kiln_kernels::conv3x3::packed_words;
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Budget without a reason for another.
 pub const DEFAULT_BUDGET_BYTES: u64 = 256 * MIB;

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use super::network::{CONVS, bias_at, channels, convs, linear_at, scaling_at};
 use super::*;
-use crate::memory::MIB;
-use crate::program::TensorTable;
-use crate::twins::{conv3x3, lpips, max_pool2x2};
-use crate::vk::{Device, Instance, Validation};
+use kiln_gpu::memory::MIB;
+use kiln_gpu::vk::{Device, Instance, Validation};
+use kiln_program::TensorTable;
+use kiln_twins::{conv3x3, lpips, max_pool2x2};
 
 const RANGES: [(LpipsRange, &str); 2] = [
     (LpipsRange::ZeroOne, "zero_one"),

@@ -5,7 +5,7 @@
 //! only their pooled result exists as a whole.
 
 use super::network::{BLOCKS, FIRST_WHOLE_BLOCK, GRID_PX, HALO_PX, channels, convs};
-use crate::kernels::conv3x3::Rows;
+use kiln_kernels::conv3x3::Rows;
 
 /// Bytes a pixel of the *image* takes in each pooled result, for both images: `2 * 4 * channels / 4^(block + 1)`.
 pub(super) const POOLED_BYTES_PER_PX: [u64; BLOCKS - 1] = [128, 64, 32, 16];

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::LpipsError;
 use super::network::{BLOCKS, CONVS, channels, constants_len};
-use crate::kernels::conv3x3;
+use kiln_kernels::conv3x3;
 
 /// Name of the file.
 pub const FILE_NAME: &str = "lpips_vgg_f16.safetensors";

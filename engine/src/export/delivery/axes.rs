@@ -5,7 +5,7 @@ pub(super) use kiln_formats::axes::{point, rotation, sh_sign};
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::twins::sh::sh_basis;
+    use kiln_twins::sh::sh_basis;
 
     #[test]
     fn harmonics_keep_their_colours() {

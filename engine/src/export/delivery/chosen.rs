@@ -3,9 +3,9 @@
 use super::super::{Fused, fuse};
 use super::contribution::strongest;
 use super::{DeliveryError, Stop, quantize};
-use crate::gaussians::Gaussians;
-use crate::gaussians::layout::sh_coefficients;
 use crate::plugins::{Subset, corners};
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::layout::sh_coefficients;
 use kiln_scene::math::sigmoid;
 
 /// Gaussians of a model, by number.

@@ -70,8 +70,8 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::super::{Chosen, Format, SpzVersion, deliver, read_model};
     use crate::export::PlyComments;
-    use crate::gaussians::Gaussians;
     use crate::plugins::Subset;
+    use kiln_gaussians::Gaussians;
     use kiln_scratch::Scratch;
 
     #[test]

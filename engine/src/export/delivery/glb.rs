@@ -16,7 +16,7 @@ use super::super::PlyComments;
 use super::quantize::{bounds, byte};
 use super::stop::File;
 use super::{DeliveryError, axes};
-use crate::twins::sh::SH_C0;
+use kiln_twins::sh::SH_C0;
 
 /// Most bytes of a document that are read.
 pub(super) const MAX_JSON_BYTES: u64 = 8 << 20;

@@ -47,8 +47,8 @@ fn spread(value: u64) -> u64 {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::gaussians::Gaussians;
     use crate::plugins::Subset;
+    use kiln_gaussians::Gaussians;
 
     #[test]
     fn bits_spread_and_do_not_meet() {

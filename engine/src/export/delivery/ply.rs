@@ -5,7 +5,7 @@ use std::io;
 use super::super::{PlyComments, PlyFlavor, PlyWriter};
 use super::Chosen;
 use super::stop::File;
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Gaussians gathered at a time.
 const BLOCK: usize = 4096;

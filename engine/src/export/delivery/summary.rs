@@ -287,7 +287,7 @@ fn compressed_ply(mut file: File, bytes: u64) -> Result<Option<FileSummary>, Str
     let rest = lines()
         .filter(|line| line.starts_with("property uchar f_rest_"))
         .count();
-    let sh_degree = crate::gaussians::ply_names::degree_of_rest_values(rest)
+    let sh_degree = kiln_gaussians::ply_names::degree_of_rest_values(rest)
         .ok_or_else(|| format!("it has {rest} f_rest properties; 0, 9, 24 or 45 belong to a degree"))?;
     let floats = lines().filter(|line| line.starts_with("property float ")).count();
     let (chunks, gaussians): (u64, u64) = (chunks, gaussians);
@@ -344,8 +344,8 @@ mod tests {
     use super::super::{Chosen, Format, SpzVersion, deliver};
     use super::*;
     use crate::export::{PlyComments, RenderMode};
-    use crate::gaussians::Gaussians;
     use crate::plugins::Subset;
+    use kiln_gaussians::Gaussians;
     use kiln_scene::SplitMix64;
     use kiln_scratch::Scratch;
 

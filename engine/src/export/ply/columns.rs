@@ -9,7 +9,7 @@ use kiln_formats::Error;
 use kiln_ply::{Element, Property, Scalar};
 
 use super::{Notes, PlyError};
-use crate::gaussians::{Gaussians, init::SH_C0, layout::sh_coefficients, ply_names};
+use kiln_gaussians::{Gaussians, init::SH_C0, layout::sh_coefficients, ply_names};
 
 /// Highest degree that is read.
 const MOST_DEGREE: u32 = 3;

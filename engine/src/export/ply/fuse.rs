@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 use kiln_scene::math::sigmoid;
 
 /// Opacity and scales that stand for a Gaussian and its filter.

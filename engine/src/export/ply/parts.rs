@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::read::OpenPly;
 use super::sound::{keep_last, some_left};
 use super::{Notes, PlyComments, PlyError};
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// A binary file whose header has been read and whose size holds what it announces.
 pub struct PlyParts {

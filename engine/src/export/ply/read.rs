@@ -15,7 +15,7 @@ use kiln_ply::{Element, Format, Reader, Scalar};
 use super::columns::Columns;
 use super::sound::{keep_last, some_left};
 use super::{Notes, PlyComments};
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Vertices converted at a time.
 const BATCH: usize = 4096;

@@ -4,7 +4,7 @@
 //! 1, whose logits are infinite, and scales of 0, whose logarithms are, become the nearest finite values.
 
 use super::{Notes, PlyError};
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Largest coordinate, standard deviation and filter: squares of larger ones are infinite in 32 bits.
 const FARTHEST: f32 = 1e18;

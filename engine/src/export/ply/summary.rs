@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::read::OpenPly;
 use super::sound::keep_last;
 use super::{Notes, PlyComments, PlyError};
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 use kiln_scene::math::sigmoid;
 
 /// Gaussians whose values quantiles are taken of; of larger models every n-th one counts.
@@ -172,7 +172,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::export::{PlyFlavor, RenderMode, read_ply, write_ply};
-    use crate::gaussians::Gaussians;
+    use kiln_gaussians::Gaussians;
     use kiln_scratch::Scratch;
 
     fn model(n: usize) -> Gaussians {

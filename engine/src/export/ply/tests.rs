@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 use kiln_scene::{Point, SplitMix64};
 use kiln_scratch::Scratch;
 
@@ -344,7 +344,7 @@ fn what_other_writers_have_is_converted_and_said() {
     assert!(said[0].contains("2D Gaussian Splatting") && said.len() == 1, "{said:?}");
     // colours without harmonics
     let (rgb, said) = read(NAMES.replace("f_dc_0 f_dc_1 f_dc_2", "red green blue"));
-    let back = rgb.sh0[0].map(|dc| (f64::from(dc) * crate::gaussians::init::SH_C0 + 0.5) * 255.0);
+    let back = rgb.sh0[0].map(|dc| (f64::from(dc) * kiln_gaussians::init::SH_C0 + 0.5) * 255.0);
     assert!(
         back.iter().zip([3.0, 4.0, 5.0]).all(|(a, b)| (a - b).abs() < 1e-4),
         "{back:?}"

@@ -7,7 +7,7 @@ use kiln_ply::{Element, Format, Header, Scalar};
 
 use super::super::{ExportError, write_atomic};
 use super::{PlyComments, fuse};
-use crate::gaussians::{Gaussians, ply_names};
+use kiln_gaussians::{Gaussians, ply_names};
 use kiln_scene::Point;
 
 /// What the values of a file mean.

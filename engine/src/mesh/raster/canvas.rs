@@ -1,9 +1,9 @@
 //! Drawing of whole pictures, strip by strip.
 
 use super::DrawTensors;
-use crate::kernels::mesh_draw::MeshView;
-use crate::memory::{Gpu, MemoryError};
-use crate::vk::CompiledProgram;
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_gpu::vk::CompiledProgram;
+use kiln_kernels::mesh_draw::MeshView;
 use kiln_scene::Camera;
 
 /// Runs a program that draws a strip for all strips of a picture. Must be dropped before the [`Gpu`].

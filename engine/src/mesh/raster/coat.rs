@@ -3,7 +3,7 @@
 use kiln_mesh::Mesh;
 
 use super::Harmonics;
-use crate::kernels::mesh_shade::Look;
+use kiln_kernels::mesh_shade::Look;
 
 /// A square picture that texture coordinates point into: RGB, row by row from the top.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use kiln_triangles::Model;
 
 use super::chunks::packed;
 use super::{Chunks, DrawTensors};
-use crate::memory::{Gpu, MemoryError};
-use crate::twins::sh::sh_basis;
+use kiln_gpu::memory::{Gpu, MemoryError};
 use kiln_scene::Camera;
+use kiln_twins::sh::sh_basis;
 
 /// Most threads that colour vertices.
 const MOST_THREADS: usize = 16;
@@ -109,7 +109,7 @@ impl<'a> Painter<'a> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::twins::rng::uniform;
+    use kiln_twins::rng::uniform;
 
     fn model(degree: u32, vertices: u32) -> Model {
         let others = vertices * 3 * ((degree + 1).pow(2) - 1);

@@ -1,11 +1,11 @@
 //! What drawing takes, before it has an address.
 
 use super::{Chunks, Coat};
-use crate::kernels::mesh_draw::{self, Chunk, MeshView, Samples};
-use crate::kernels::mesh_shade;
-use crate::memory::{Gpu, MIB, MemoryError};
-use crate::program::{Class, Program, Span, Tag, TensorTable};
+use kiln_gpu::memory::{Gpu, MIB, MemoryError};
+use kiln_kernels::mesh_draw::{self, Chunk, MeshView, Samples};
+use kiln_kernels::mesh_shade;
 use kiln_mesh::Mesh;
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Most bytes of samples of a strip: a binding holds half of them.
 const STRIP_BYTES: u64 = 32 * MIB;

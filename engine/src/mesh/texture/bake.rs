@@ -8,12 +8,12 @@ use kiln_mesh::{Mesh, charts};
 use super::fill::Canvas as Filled;
 use super::texels::{NONE, owners, point};
 use crate::config::{self, TextureKind};
-use crate::kernels::mesh_gather::{self, GatherIo};
-use crate::memory::{Gpu, MemoryError, Plan, PlanLimits};
 use crate::mesh::DrawnError;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, Coat, DrawSizes, DrawTensors, Texture};
-use crate::program::{Class, Program, Tag, TensorTable};
-use crate::vk::{CompiledProgram, Device, RecordOptions};
+use kiln_gpu::memory::{Gpu, MemoryError, Plan, PlanLimits};
+use kiln_gpu::vk::{CompiledProgram, Device, RecordOptions};
+use kiln_kernels::mesh_gather::{self, GatherIo};
+use kiln_program::{Class, Program, Tag, TensorTable};
 use kiln_scene::{Camera, Photo, PhotoParts, photo_bytes};
 
 /// Most texels of a batch: bindings of 64 MiB.

@@ -2,7 +2,7 @@
 
 use kiln_mesh::Mesh;
 
-use crate::kernels::mesh_gather::normal_code;
+use kiln_kernels::mesh_gather::normal_code;
 use kiln_scene::math::{Vec3, cross, sub};
 
 /// No triangle.
@@ -138,7 +138,7 @@ mod tests {
         let (s, t) = (1.5 / 4.0, 2.5 / 4.0);
         let wanted = [4.0 * s, 2.0 * t, 1.0 + 2.0 * t];
         assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
-        let normal: Vec3<f64> = crate::twins::mesh_gather::normal_of(code);
+        let normal: Vec3<f64> = kiln_twins::mesh_gather::normal_of(code);
         assert!(
             (normal[2] - 0.5_f64.sqrt()).abs() < 1e-4 && normal[0].abs() < 1e-4,
             "{normal:?}"

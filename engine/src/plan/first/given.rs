@@ -4,11 +4,11 @@ use std::path::Path;
 
 use crate::config::{MostGaussians, Profile};
 use crate::export::{Chosen, ModelFile, fuse, model_origin, read_model_file};
-use crate::gaussians::Gaussians;
-use crate::gaussians::init::InitError;
-use crate::gaussians::layout::sh_coefficients;
 use crate::plan::PlanError;
 use crate::plugins::Subset;
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::init::InitError;
+use kiln_gaussians::layout::sh_coefficients;
 use kiln_scene::math::sub;
 
 /// Reads the model in `path` with all its parameters, in the degree of `profile`, how many Gaussians the file has, and what there is

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::gaussians::init;
 use crate::plan::PlanError;
 use crate::plugins::{PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
+use kiln_gaussians::init;
 use kiln_scene::{Camera, Point, SceneIndex, SceneKind, read_points};
 
 /// What random points are called.

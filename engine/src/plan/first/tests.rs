@@ -128,7 +128,7 @@ fn background_lies_on_its_shells_in_some_picture_and_has_the_photos_colours() {
         first.gaussians,
         first
             .gaussians
-            .taken(&crate::gaussians::morton::order(&frame, &first.gaussians.means))
+            .taken(&kiln_gaussians::morton::order(&frame, &first.gaussians.means))
     );
 }
 

@@ -6,9 +6,9 @@ mod start;
 use kiln_triangles::schedule::Settings;
 
 use crate::config::Profile;
-use crate::kernels::triangles::{TriangleUniforms, flags, tile_px};
-use crate::kernels::uniforms::{Group, StepUniforms, flags as step_flags};
 use crate::plugins::AdamOptions;
+use kiln_kernels::triangles::{TriangleUniforms, flags, tile_px};
+use kiln_kernels::uniforms::{Group, StepUniforms, flags as step_flags};
 
 pub use planning::{Start, plan};
 pub use start::first_model;

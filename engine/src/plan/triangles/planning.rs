@@ -5,10 +5,6 @@
 //! under `up to N` what the budget holds of them.
 
 use crate::config::{MostGaussians, Profile, TriangleGradient};
-use crate::gaussians::layout::chunk_within;
-use crate::kernels::triangles::tile_px;
-use crate::kernels::views::Variants;
-use crate::memory::{Budget, PlanLimits};
 use crate::plan::capacity::{CapacitySource, pixel_sizes};
 use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
@@ -16,8 +12,12 @@ use crate::plan::planning::{Candidate, SIZE_STEP, largest, resident_bytes};
 use crate::plan::readback::EvalReadback;
 use crate::plan::{Faults, PlanError, Remedies, TrianglesError, available_bytes, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
-use crate::program::TensorTable;
 use crate::step::{self, BandTensors, Capacities, ResidentImages, StepTensors, Terms, TriangleSizes, Turns};
+use kiln_gaussians::layout::chunk_within;
+use kiln_gpu::memory::{Budget, PlanLimits};
+use kiln_kernels::triangles::tile_px;
+use kiln_kernels::views::Variants;
+use kiln_program::TensorTable;
 use kiln_scene::SceneIndex;
 
 /// Triangles there is room for, a vertex, where memory is not short: connected surfaces were seen to have 4.1 to 4.6. What has no room

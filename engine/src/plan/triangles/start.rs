@@ -3,9 +3,9 @@
 use kiln_triangles::schedule::{START_OPACITY, Settings};
 use kiln_triangles::{opacity, start};
 
-use crate::gaussians::Gaussians;
-use crate::triangles::TriangleModel;
-use crate::twins::rng::uniform;
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::triangles::TriangleModel;
+use kiln_twins::rng::uniform;
 
 /// First channel of the random turns of the first triangles.
 const TURN: u32 = 0;

@@ -1,9 +1,9 @@
 //! The loss `dn_consistency`, SuGaR's.
 
 use super::{Needs, Surface, Term};
-use crate::kernels::fading::Progress;
-use crate::kernels::uniforms::{StepUniforms, flags};
 use crate::plugins::family::options;
+use kiln_kernels::fading::Progress;
+use kiln_kernels::uniforms::{StepUniforms, flags};
 
 options! {
     /// Options of `dn_consistency`.

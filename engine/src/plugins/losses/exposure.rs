@@ -1,9 +1,9 @@
 //! `exposure`, each photo's own map of colours.
 
 use super::{Needs, Term};
-use crate::kernels::fading::Progress;
-use crate::kernels::uniforms::StepUniforms;
 use crate::plugins::family::options;
+use kiln_kernels::fading::Progress;
+use kiln_kernels::uniforms::StepUniforms;
 
 options! {
     /// Options of `exposure`.

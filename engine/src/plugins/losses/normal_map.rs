@@ -1,8 +1,8 @@
 //! The loss `normal_map`, of maps beside the photos.
 
 use super::{Maps, Needs, Term};
-use crate::kernels::fading::FadingWeight;
 use crate::plugins::family::options;
+use kiln_kernels::fading::FadingWeight;
 
 options! {
     /// Options of `normal_map`.

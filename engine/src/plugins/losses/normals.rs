@@ -1,9 +1,9 @@
 //! The loss `normals`.
 
 use super::{Needs, Term};
-use crate::kernels::fading::Progress;
-use crate::kernels::uniforms::StepUniforms;
 use crate::plugins::family::options;
+use kiln_kernels::fading::Progress;
+use kiln_kernels::uniforms::StepUniforms;
 
 options! {
     /// Options of `normals`.

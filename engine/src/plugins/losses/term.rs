@@ -1,8 +1,8 @@
 //! What every loss says of itself, so that no rule and no plan lists losses.
 
 use super::{Needs, Other};
-use crate::kernels::fading::Progress;
-use crate::kernels::uniforms::StepUniforms;
+use kiln_kernels::fading::Progress;
+use kiln_kernels::uniforms::StepUniforms;
 
 /// What rules, plans and uniforms go by.
 pub trait Term {

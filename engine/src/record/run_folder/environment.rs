@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::RunFolderError;
-use crate::program::Shape;
+use kiln_program::Shape;
 
 /// Commit that an optimised engine was built from; `unknown` in development builds and without git.
 pub const COMMIT: &str = env!("KILN_COMMIT");

@@ -22,8 +22,6 @@ use crate::config::{Inputs, resolve};
 use crate::eval::LpipsRange;
 use crate::eval::{ViewRow, view_metrics};
 use crate::export::{MeanOpacity, PlyComments, PlyFlavor, RenderMode, write_ply};
-use crate::gaussians::Gaussians;
-use crate::program::Shape;
 use crate::record::evaluated_view::EvaluatedView;
 use crate::record::events::{
     Capacities, EvalRow, Event, EventRow, Histograms, MemoryRow, MetricsRow, Primitive, RunEvent, Stage, Start,
@@ -31,12 +29,14 @@ use crate::record::events::{
 };
 use crate::record::pictures::PictureWriter;
 use crate::record::sinks::{Sinks, Stamp};
-use crate::twins::gaussian::Gaussian;
-use crate::twins::histogram::histogram;
-use crate::twins::loss::ssim_map;
-use crate::vk::{GpuSample, Throttle};
+use kiln_gaussians::Gaussians;
+use kiln_gpu::vk::{GpuSample, Throttle};
+use kiln_program::Shape;
 use kiln_scene::{Photo, SceneOptions};
 use kiln_scratch::Scratch;
+use kiln_twins::gaussian::Gaussian;
+use kiln_twins::histogram::histogram;
+use kiln_twins::loss::ssim_map;
 
 const SIZE_PX: [u32; 2] = [16, 12];
 

@@ -16,13 +16,13 @@ use super::{RunError, StoredError};
 use crate::config::Profile;
 use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsWeights, Pair};
-use crate::kernels::counters::Stall;
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::{Reduction, Variants};
-use crate::memory::{Budget, Gpu};
 use crate::plan::{Look, OpenDevice, ViewSums};
 use crate::step::{Capacities, TileTooFull};
 use crate::train::{TrainError, uniforms};
+use kiln_gpu::memory::{Budget, Gpu};
+use kiln_kernels::counters::Stall;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Reduction, Variants};
 use kiln_scene::{Camera, Photo};
 
 /// Bytes of a visible record.

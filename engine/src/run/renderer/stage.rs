@@ -6,16 +6,16 @@ use super::super::RunError;
 use super::super::model_parts::{Bounds, ModelParts};
 use super::super::reach::View;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights};
-use crate::gaussians::Gaussians;
-use crate::kernels::counters::Counters;
-use crate::kernels::uniforms::StepUniforms;
-use crate::kernels::views::Variants;
-use crate::memory::{Gpu, Plan};
 use crate::plan::{EvalReadback, Job, Jobs, OpenDevice, ViewSums};
-use crate::program::{Program, TensorTable};
 use crate::step::{self, BandTensors, Capacities, ModelWriter, Part, RecordBandTensors, StepTensors, Terms, Turns};
 use crate::train::{BandRing, TrainError};
-use crate::vk::{CompiledProgram, RecordOptions};
+use kiln_gaussians::Gaussians;
+use kiln_gpu::memory::{Gpu, Plan};
+use kiln_gpu::vk::{CompiledProgram, RecordOptions};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::Variants;
+use kiln_program::{Program, TensorTable};
 
 /// What is to be on the device.
 pub(super) struct StagePlan {

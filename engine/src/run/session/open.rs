@@ -8,8 +8,6 @@ use super::recovery::Begun;
 use super::{ResumeFrom, RunRequest, Session, Stage};
 use crate::config::Profile;
 use crate::eval::lpips::Lpips;
-use crate::kernels::views::Variants;
-use crate::memory::{Gpu, MIB};
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
     image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
@@ -27,7 +25,9 @@ use crate::run::watch::{self, Guard, Orders, device_budget};
 use crate::run::{Outlets, RunError, early_stop, evaluation};
 use crate::train::Trainer;
 use crate::train::checkpoint::{self, OpenCheckpoint};
-use crate::vk::DeviceKind;
+use kiln_gpu::memory::{Gpu, MIB};
+use kiln_gpu::vk::DeviceKind;
+use kiln_kernels::views::Variants;
 use kiln_scene::{Point, SceneError, SceneIndex, ViewSampler};
 
 /// What is known of a session before anything is written.

@@ -13,7 +13,7 @@ use crate::run::device_loss::{careful, reopen, write_report};
 use crate::run::error::DeviceLoss;
 use crate::run::interrupt::Interrupt;
 use crate::train::TrainError;
-use crate::vk::Tier;
+use kiln_gpu::vk::Tier;
 use kiln_scene::SceneIndex;
 
 /// Trains, evaluates and exports. When the device is lost, it is opened anew once, and the run goes on from its newest

@@ -10,7 +10,6 @@ use crate::export::{
     Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, camera_records, camera_records_at,
     deliver, write_ply,
 };
-use crate::gaussians::Gaussians;
 use crate::mesh::{Up, export_triangles, write_bound, write_triangles};
 use crate::plan::Look;
 use crate::plugins::Exporter;
@@ -19,6 +18,7 @@ use crate::record::run_folder::PlyKind;
 use crate::run::RunError;
 use crate::run::resolution_phases::Phase;
 use crate::train::TrainError;
+use kiln_gaussians::Gaussians;
 use kiln_scene::Split;
 
 /// Folder of meshes in that of a run.

@@ -5,14 +5,14 @@
 //! come may want. It is an estimate from above: children are smaller than their parents.
 
 use super::{Context, Watch};
-use crate::kernels::counters::Counters;
-use crate::kernels::views::Variants;
 use crate::plan::{BytesPer, CapacitySource, PlanReport, Unit};
-use crate::program::Class;
 use crate::record::events::{Event, EventRow, StallBuffer};
 use crate::run::RunError;
 use crate::step::Capacities;
 use crate::train::StepStatus;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::views::Variants;
+use kiln_program::Class;
 
 /// Share of a capacity from which on it is said.
 const NEAR: f64 = 0.9;

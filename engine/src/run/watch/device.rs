@@ -9,7 +9,7 @@ use crate::plan::Faults;
 use crate::record::events::Event;
 use crate::run::RunError;
 use crate::train::Trainer;
-use crate::vk::{DeviceKind, ValidationReport};
+use kiln_gpu::vk::{DeviceKind, ValidationReport};
 
 /// Messages of the layer that become events; the rest is only counted.
 const TOLD: usize = 20;

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use super::{Context, Watch};
 use crate::config::Profile;
 use crate::export::{ExportError, PlyComments, PlyFlavor, write_ply};
-use crate::gaussians::Gaussians;
 use crate::mesh::{MeshError, write_triangles};
 use crate::plan::Look;
 use crate::record::events::Event;
 use crate::record::sinks::worker::Worker;
 use crate::run::RunError;
 use crate::run::session::{comments, triangle_comments};
-use crate::triangles::TriangleModel;
+use kiln_gaussians::Gaussians;
+use kiln_gaussians::triangles::TriangleModel;
 
 /// Most Gaussians of a snapshot: 10 MB.
 const MOST: u32 = 150_000;

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::{Context, Watch};
 use crate::plan::resident_bytes;
-use crate::program::{Class, TensorDesc};
 use crate::record::creep::CreepWatch;
 use crate::record::events::{Event, GpuRow, MemoryRow, RunEvent};
 use crate::record::sinks::Sinks;
 use crate::record::telemetry::Telemetry;
 use crate::run::RunError;
 use crate::train::{StepStatus, Trainer};
-use crate::vk::GpuSample;
+use kiln_gpu::vk::GpuSample;
+use kiln_program::{Class, TensorDesc};
 
 /// Tensors of this size and more are counted as large.
 const LARGE_BYTES: u64 = 512 << 20;

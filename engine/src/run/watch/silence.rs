@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::record::ticker::Ticker;
-use crate::vk::Pulse;
+use kiln_gpu::vk::Pulse;
 
 /// Looks within the limit.
 const LOOKS: u32 = 5;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::ImageTerm;
-use crate::kernels::alpha_loss;
-use crate::kernels::views::Pixels;
 use crate::plugins::Loss;
-use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::step::{Capacities, StepTensors};
+use kiln_kernels::alpha_loss;
+use kiln_kernels::views::Pixels;
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 #[derive(Debug)]
 struct Alpha {

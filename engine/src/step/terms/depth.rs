@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Seen, SurfaceTerm};
-use crate::kernels::fading::FadingWeight;
-use crate::kernels::surface_depth::Depths;
-use crate::kernels::{depth_loss, plane_loss};
 use crate::plugins::Loss;
-use crate::program::{Program, TensorTable};
 use crate::step::StepTensors;
+use kiln_kernels::fading::FadingWeight;
+use kiln_kernels::surface_depth::Depths;
+use kiln_kernels::{depth_loss, plane_loss};
+use kiln_program::{Program, TensorTable};
 
 #[derive(Debug)]
 struct Depth(FadingWeight);

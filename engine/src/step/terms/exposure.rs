@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{ImageTerm, Learnt};
-use crate::kernels::exposure::{self, Exposures};
-use crate::kernels::views::Pixels;
 use crate::plugins::Loss;
-use crate::program::{Class, Program, Span, Tag, TensorTable};
 use crate::step::{Capacities, StepTensors};
+use kiln_kernels::exposure::{self, Exposures};
+use kiln_kernels::views::Pixels;
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// Views that have a map.
 fn views(c: &Capacities) -> u32 {

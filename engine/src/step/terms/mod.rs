@@ -14,11 +14,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::{Capacities, PairTensors, StepTensors, Terms};
-use crate::kernels::pose::{self, Poses};
-use crate::kernels::surface_depth::Depths;
-use crate::kernels::views::{Pixels, Surface};
 use crate::plugins::Loss;
-use crate::program::{Class, Program, Span, Tag, TensorTable};
+use kiln_kernels::pose::{self, Poses};
+use kiln_kernels::surface_depth::Depths;
+use kiln_kernels::views::{Pixels, Surface};
+use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
 /// What a run learns beside its model.
 #[derive(Clone, Debug)]

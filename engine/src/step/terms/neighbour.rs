@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Seen, SurfaceTerm};
-use crate::kernels::neighbor_loss::{self, PairWeights};
-use crate::kernels::plane_loss;
-use crate::kernels::surface_depth::Depths;
 use crate::plugins::Loss;
-use crate::program::{Program, TensorTable};
 use crate::step::{PairTensors, StepTensors};
+use kiln_kernels::neighbor_loss::{self, PairWeights};
+use kiln_kernels::plane_loss;
+use kiln_kernels::surface_depth::Depths;
+use kiln_program::{Program, TensorTable};
 
 pub(super) fn term(loss: &Loss, table: &mut TensorTable, t: &StepTensors) -> Option<Arc<dyn SurfaceTerm>> {
     let Loss::Neighbour(options) = loss else { return None };

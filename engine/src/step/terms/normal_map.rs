@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Seen, SurfaceTerm};
-use crate::kernels::fading::FadingWeight;
-use crate::kernels::normal_map_loss;
-use crate::kernels::surface_depth::Depths;
 use crate::plugins::Loss;
-use crate::program::{Program, TensorTable};
 use crate::step::StepTensors;
+use kiln_kernels::fading::FadingWeight;
+use kiln_kernels::normal_map_loss;
+use kiln_kernels::surface_depth::Depths;
+use kiln_program::{Program, TensorTable};
 
 #[derive(Debug)]
 struct NormalMap(FadingWeight);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{Seen, SurfaceTerm};
-use crate::kernels::plane_loss::{self, Kind, PlaneLossIo};
-use crate::kernels::surface_depth::Depths;
 use crate::plugins::Loss;
-use crate::program::{Class, Program, Tag, TensorTable};
 use crate::step::StepTensors;
+use kiln_kernels::plane_loss::{self, Kind, PlaneLossIo};
+use kiln_kernels::surface_depth::Depths;
+use kiln_program::{Class, Program, Tag, TensorTable};
 
 pub(super) fn term(loss: &Loss, table: &mut TensorTable, t: &StepTensors) -> Option<Arc<dyn SurfaceTerm>> {
     let kind = match loss {

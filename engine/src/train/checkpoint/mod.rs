@@ -28,13 +28,13 @@ use super::peaks::Peaks;
 use super::uniforms::GroupSteps;
 use crate::config::Profile;
 use crate::export::disk_of_process;
-use crate::kernels::counters::Counters;
-use crate::kernels::neighbors::Part;
-use crate::kernels::views::Variants;
-use crate::memory::{Gpu, MemoryError};
 use crate::plugins::{Auto, DensityOptions, Regularizer};
-use crate::program::Span;
 use crate::step::{Capacities, StepTensors, mesh_state};
+use kiln_gpu::memory::{Gpu, MemoryError};
+use kiln_kernels::counters::Counters;
+use kiln_kernels::neighbors::Part;
+use kiln_kernels::views::Variants;
+use kiln_program::Span;
 use kiln_scene::{SceneIndex, ViewSampler};
 
 /// Name of the neighbours that the terms of the density go by: those of the last search, not of the centres as they are.

@@ -2,12 +2,12 @@
 
 use super::CheckpointState;
 use super::file::Held;
-use crate::gaussians::layout::{self, Storage};
-use crate::kernels::triangles::VertexChunk;
-use crate::kernels::views::Chunk;
-use crate::program::Span;
 use crate::step::{StepTensors, TriangleTensors};
-use crate::triangles::GEOMETRY_PLANES;
+use kiln_gaussians::layout::{self, Storage};
+use kiln_gaussians::triangles::GEOMETRY_PLANES;
+use kiln_kernels::triangles::VertexChunk;
+use kiln_kernels::views::Chunk;
+use kiln_program::Span;
 
 /// A tensor of a checkpoint: its name, and the parts that it is made of, one after the other.
 pub(super) struct Stored {

@@ -15,13 +15,13 @@ use std::mem::offset_of;
 
 use super::{Flight, Trainer};
 use crate::config::Profile;
-use crate::kernels::catch_up;
-use crate::kernels::uniforms::StepUniforms;
 use crate::plan::Job;
 use crate::plan::schedule::{self, group};
 use crate::plugins::{AdamOptions, Optimizer};
-use crate::program::Program;
 use crate::train::TrainError;
+use kiln_kernels::catch_up;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_program::Program;
 
 /// Learning rates of degree 0 and of all others at an iteration.
 fn rates_at(profile: &Profile, iteration: u32) -> [f64; 2] {

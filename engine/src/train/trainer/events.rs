@@ -1,11 +1,11 @@
 //! What follows a step: densification, culling, resets, filters; what is said of it.
 
 use super::Trainer;
-use crate::kernels::counters::Counters;
 use crate::plan::Job;
 use crate::plan::schedule;
 use crate::record::events::{Event, EventRow};
 use crate::train::TrainError;
+use kiln_kernels::counters::Counters;
 use kiln_scene::SceneIndex;
 
 impl Trainer {

@@ -6,12 +6,12 @@
 //! removes or moves it like others that are faint.
 
 use super::{Flight, Trainer};
-use crate::gaussians::layout::{GEOMETRY_PLANES, PLANE_OPACITY, PLANE_QUATS, PLANE_SCALES};
-use crate::gaussians::{Gaussians, layout};
-use crate::program::{Program, Span};
 use crate::record::events::Event;
 use crate::step;
 use crate::train::TrainError;
+use kiln_gaussians::layout::{GEOMETRY_PLANES, PLANE_OPACITY, PLANE_QUATS, PLANE_SCALES};
+use kiln_gaussians::{Gaussians, layout};
+use kiln_program::{Program, Span};
 
 /// Steps of a view that are left out in a row before its culprits are looked for.
 const PATIENCE: u32 = 3;

@@ -1,13 +1,13 @@
 //! The trainer's side of steps that compare with a neighbouring view: which one, its uniforms and photo, and its submission.
 
 use super::{Flight, Trainer, no_place};
-use crate::kernels::counters::Counters;
-use crate::kernels::uniforms::StepUniforms;
-use crate::memory::MemoryError;
 use crate::plan::{Job, Look, NeighborViews, schedule};
 use crate::step::{PairTensors, Part, Terms, Turns};
 use crate::train::bands::BandedView;
 use crate::train::{TrainError, uniforms};
+use kiln_gpu::memory::MemoryError;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::uniforms::StepUniforms;
 use kiln_scene::{Camera, SceneIndex};
 
 /// Whom views are compared with; nothing where they are not.

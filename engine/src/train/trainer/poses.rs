@@ -1,13 +1,13 @@
 //! Corrections of cameras: read back, and found for test views, whose photos no step of training sees.
 
 use super::{Flight, Target, Trainer};
-use crate::kernels::pose::{VALUES, WORDS, state_bytes};
 use crate::plan::Job;
 use crate::step::Terms;
 use crate::train::common_motion::EVERY;
 use crate::train::poses::RefinedPoses;
 use crate::train::{TrainError, uniforms};
-use crate::vk::Ticket;
+use kiln_gpu::vk::Ticket;
+use kiln_kernels::pose::{VALUES, WORDS, state_bytes};
 use kiln_scene::{Camera, Split, ViewId};
 
 impl Trainer {

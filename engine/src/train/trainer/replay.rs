@@ -17,13 +17,13 @@
 use std::collections::VecDeque;
 
 use super::{Finished, Flight, StepStatus, Trainer};
-use crate::kernels::counters::{Counters, Stall};
-use crate::kernels::uniforms::StepUniforms;
 use crate::plan::{Job, schedule};
 use crate::record::events::{Event, StallBuffer};
 use crate::step::{Part, Terms, Turns};
 use crate::train::TrainError;
 use crate::train::bands::BandedView;
+use kiln_kernels::counters::{Counters, Stall};
+use kiln_kernels::uniforms::StepUniforms;
 
 /// What a view had of what lists have room for.
 #[derive(Clone, Copy, Default)]

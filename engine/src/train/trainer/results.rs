@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::{Target, Trainer};
 use crate::export::MeanOpacity;
-use crate::gaussians::Gaussians;
-use crate::kernels::uniforms::StepUniforms;
 use crate::plan::{Job, Look, ViewSums, schedule};
 use crate::record::events::Histograms;
 use crate::step;
 use crate::train::checkpoint::{self, CheckpointState, OpenCheckpoint, scene_digest};
 use crate::train::probe::Rates;
 use crate::train::{TrainError, uniforms};
+use kiln_gaussians::Gaussians;
+use kiln_kernels::uniforms::StepUniforms;
 use kiln_scene::{Camera, SceneIndex, ViewSampler};
 
 impl Trainer {

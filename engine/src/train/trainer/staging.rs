@@ -1,8 +1,8 @@
 //! The trainer's side of photos that are brought into the ring ahead of their steps; see [`super::upload`].
 
 use super::Trainer;
-use crate::memory::MemoryError;
 use crate::train::TrainError;
+use kiln_gpu::memory::MemoryError;
 use kiln_scene::{Photo, SceneError, ViewId};
 
 impl Trainer {

@@ -1,12 +1,12 @@
 //! Steps timed for `diagnose.timed_every`: they run as any other, from a recording that writes timestamps.
 
 use super::{Flight, Trainer};
-use crate::kernels::counters::Counters;
 use crate::plan::{Job, schedule};
 use crate::step::Terms;
 use crate::train::TrainError;
 use crate::train::timing::TimedStep;
-use crate::vk::Ticket;
+use kiln_gpu::vk::Ticket;
+use kiln_kernels::counters::Counters;
 
 impl Trainer {
     /// Timed steps since the last call, oldest first; see `diagnose.timed_every`.

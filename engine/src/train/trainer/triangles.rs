@@ -9,15 +9,15 @@ use kiln_triangles::opacity;
 use kiln_triangles::schedule::{After, FINAL_RULE};
 
 use super::Trainer;
-use crate::memory::MemoryError;
 use crate::plan::{available_bytes, triangles};
 use crate::record::events::{Event, EventRow, MeshStageRow};
 use crate::step;
 use crate::train::TrainError;
 use crate::train::trainable::TriangleRun;
-use crate::triangles::{Happened, State, TriangleModel};
-use crate::twins::rng::uniform;
+use kiln_gaussians::triangles::{Happened, State, TriangleModel};
+use kiln_gpu::memory::MemoryError;
 use kiln_scene::SceneIndex;
+use kiln_twins::rng::uniform;
 
 /// Channel of the random numbers that triangles are sampled by.
 const SAMPLE: u32 = 0;

@@ -1,19 +1,19 @@
 //! Removal by what the training cameras say, on the device against the CPU reference.
 
-use kiln::gaussians::layout::Storage;
-use kiln::kernels::camera_cull::Limits;
-use kiln::kernels::counters::Counters;
-use kiln::kernels::filter_3d::{FilterCamera, FilterIo};
-use kiln::program::Program;
 use kiln::step::{DensifyTensors, STAGING_BYTES, camera_cull};
-use kiln::twins::camera_cull::{Testimony, goes, testimony};
-use kiln::twins::densify::compaction;
-use kiln::twins::gaussian::View;
-use kiln::twins::rng;
+use kiln_gaussians::layout::Storage;
+use kiln_kernels::camera_cull::Limits;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::filter_3d::{FilterCamera, FilterIo};
+use kiln_program::Program;
 use kiln_scene::Camera;
 use kiln_scene::math;
 use kiln_tests::gpu::variants;
 use kiln_tests::scenes::fisheye;
+use kiln_twins::camera_cull::{Testimony, goes, testimony};
+use kiln_twins::densify::compaction;
+use kiln_twins::gaussian::View;
+use kiln_twins::rng;
 
 use super::rig::{Rig, State, capacities, random};
 
@@ -52,7 +52,7 @@ fn cameras() -> Vec<Camera> {
 fn rig(chunk: u32, kind: (Storage, u32), staging_bytes: u64, limits: &Limits) -> (Rig, Program) {
     let mut capacities = capacities(CAPACITY, chunk, kind);
     capacities.cameras = 5;
-    let variants = variants(kiln::kernels::views::Reduction::Segmented);
+    let variants = variants(kiln_kernels::views::Reduction::Segmented);
     let (mut rig, program) = Rig::of(&capacities, &variants, |table, t| {
         let workspace = DensifyTensors::new(table, &capacities, staging_bytes);
         let io = FilterIo {
@@ -63,7 +63,7 @@ fn rig(chunk: u32, kind: (Storage, u32), staging_bytes: u64, limits: &Limits) ->
         };
         camera_cull(t, &workspace, &io, limits)
     });
-    let list: Vec<FilterCamera> = cameras().iter().map(|c| FilterCamera::new(c, NEAR_Z)).collect();
+    let list: Vec<FilterCamera> = cameras().iter().map(|c| kiln::step::filter_camera(c, NEAR_Z)).collect();
     rig.gpu.write(&rig.tensors.filter.cameras.clone(), &list).unwrap();
     (rig, program)
 }

@@ -1,11 +1,11 @@
 //! Events of the strategy `error_guided` on the device against the CPU reference.
 
-use kiln::gaussians::layout::Storage;
-use kiln::kernels::counters::Counters;
-use kiln::kernels::densify::{Event, GrowthCurve, Options};
-use kiln::kernels::error_guided::{Births, Exponents};
 use kiln::step::{STAGING_BYTES, error_guided};
-use kiln::twins::{densify as events, error_guided as twin};
+use kiln_gaussians::layout::Storage;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::densify::{Event, GrowthCurve, Options};
+use kiln_kernels::error_guided::{Births, Exponents};
+use kiln_twins::{densify as events, error_guided as twin};
 
 use super::rig::{ITERATION, Rig, SEED, State, random};
 

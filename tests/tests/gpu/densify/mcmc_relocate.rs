@@ -1,11 +1,11 @@
 //! Relocation and births of the strategy `mcmc` on the device against the CPU reference.
 
-use kiln::gaussians::layout::Storage;
-use kiln::kernels::counters::Counters;
-use kiln::kernels::mcmc_relocate::Event;
 use kiln::step::{STAGING_BYTES, mcmc_relocate};
-use kiln::twins::mcmc_relocate as twin;
+use kiln_gaussians::layout::Storage;
+use kiln_kernels::counters::Counters;
+use kiln_kernels::mcmc_relocate::Event;
 use kiln_scene::math::sigmoid;
+use kiln_twins::mcmc_relocate as twin;
 
 use super::rig::{ITERATION, Rig, SEED, State, random};
 
@@ -34,7 +34,7 @@ impl Default for Case {
 }
 
 impl Case {
-    fn rig(&self, capacity: u32) -> (Rig, kiln::program::Program) {
+    fn rig(&self, capacity: u32) -> (Rig, kiln_program::Program) {
         let event = Event {
             dead_opacity: DEAD,
             growth: self.growth,

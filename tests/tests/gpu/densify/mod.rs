@@ -13,13 +13,13 @@ mod reorder;
 mod rig;
 mod scores;
 
-use kiln::gaussians::layout::Storage;
-use kiln::kernels::counters::{Args, Counters};
-use kiln::kernels::densify::{Event, Options};
-use kiln::program::TensorTable;
 use kiln::step::{Capacities, DensifyTensors, STAGING_BYTES};
-use kiln::twins::densify as twin;
-use kiln::twins::gaussian::VALUES;
+use kiln_gaussians::layout::Storage;
+use kiln_kernels::counters::{Args, Counters};
+use kiln_kernels::densify::{Event, Options};
+use kiln_program::TensorTable;
+use kiln_twins::densify as twin;
+use kiln_twins::gaussian::VALUES;
 use rig::{ITERATION, Rig, SEED, State, random};
 
 struct Case {

@@ -1,15 +1,15 @@
 //! Regularizers and noise of a training step on the device against the CPU references.
 
-use kiln::gaussians::Gaussians;
-use kiln::kernels::uniforms::{Group, StepUniforms, flags};
-use kiln::kernels::views::Reduction;
 use kiln::step::{Capacities, train_step};
-use kiln::twins::gaussian::Gaussian;
-use kiln::twins::position_noise as noise_twin;
-use kiln::twins::regularize::{Weights, regularize};
+use kiln_gaussians::Gaussians;
+use kiln_kernels::uniforms::{Group, StepUniforms, flags};
+use kiln_kernels::views::Reduction;
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
+use kiln_twins::gaussian::Gaussian;
+use kiln_twins::position_noise as noise_twin;
+use kiln_twins::regularize::{Weights, regularize};
 
 /// A scene whose camera looks away from it: image gradients are zero and parameters move for other reasons.
 fn unseen() -> (Gaussians, StepUniforms, Vec<u8>) {

@@ -1,14 +1,14 @@
 //! Re-sorts by place on the device against the order that the CPU reference gives.
 
-use kiln::gaussians::layout::Storage;
-use kiln::kernels::prepare_args;
-use kiln::kernels::views::{Reduction, Variants};
-use kiln::program::Program;
 use kiln::step::{ReorderTensors, reorder};
-use kiln::twins::morton::{Frame, sources};
-use kiln::twins::statistics::Statistics;
+use kiln_gaussians::layout::Storage;
+use kiln_kernels::prepare_args;
+use kiln_kernels::views::{Reduction, Variants};
+use kiln_program::Program;
 use kiln_tests::child;
 use kiln_tests::gpu::{open, variants};
+use kiln_twins::morton::{Frame, sources};
+use kiln_twins::statistics::Statistics;
 
 use super::rig::{Rig, State, capacities, random};
 

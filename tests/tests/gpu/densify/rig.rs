@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-use kiln::gaussians::layout::{GEOMETRY_PLANES, StatePlanes, Storage, sh_planes};
-use kiln::kernels::counters::{Args, Counters};
-use kiln::kernels::densify::Event;
-use kiln::kernels::uniforms::StepUniforms;
-use kiln::kernels::views::{Chunk, Reduction, Variants};
-use kiln::memory::{GIB, Gpu};
-use kiln::program::{Program, Span, TensorTable};
 use kiln::step::{Capacities, DensifyTensors, StepTensors, densify};
-use kiln::twins::adam::Moments;
-use kiln::twins::gaussian::{Gaussian, VALUES};
-use kiln::twins::rng;
-use kiln::twins::statistics::Statistics;
+use kiln_gaussians::layout::{GEOMETRY_PLANES, StatePlanes, Storage, sh_planes};
+use kiln_gpu::memory::{GIB, Gpu};
+use kiln_kernels::counters::{Args, Counters};
+use kiln_kernels::densify::Event;
+use kiln_kernels::uniforms::StepUniforms;
+use kiln_kernels::views::{Chunk, Reduction, Variants};
+use kiln_program::{Program, Span, TensorTable};
 use kiln_scene::Camera;
 use kiln_tests::gpu::{assert_valid, open, variants};
+use kiln_twins::adam::Moments;
+use kiln_twins::gaussian::{Gaussian, VALUES};
+use kiln_twins::rng;
+use kiln_twins::statistics::Statistics;
 
 pub(crate) const SEED: u32 = 9;
 pub(crate) const ITERATION: u32 = 700;

@@ -1,13 +1,13 @@
 //! Statistics of scores after whole steps on the device: errors splatted back, against the CPU reference.
 
-use kiln::kernels::uniforms::flags;
-use kiln::kernels::views::{Reduction, Threads, Variants};
 use kiln::step::{Capacities, train_step};
-use kiln::twins::error_guided::splat_back;
-use kiln::twins::step::target_from_u8;
+use kiln_kernels::uniforms::flags;
+use kiln_kernels::views::{Reduction, Threads, Variants};
 use kiln_tests::gpu::{Gpu, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{Twin, uniforms};
+use kiln_twins::error_guided::splat_back;
+use kiln_twins::step::target_from_u8;
 
 fn close(found: f32, wanted: f32) -> bool {
     (found - wanted).abs() <= 2e-4 * wanted.abs() + 2e-5

@@ -1,12 +1,12 @@
 //! The same for triangles.
 
-use kiln::kernels::counters::Stall;
-use kiln::kernels::triangles::TriangleUniforms;
-use kiln::kernels::views::Loops;
-use kiln::program::TensorTable;
 use kiln::step::{train_step, write_state};
-use kiln::triangles::{State, TriangleModel};
-use kiln::vk::DeviceKind;
+use kiln_gaussians::triangles::{State, TriangleModel};
+use kiln_gpu::vk::DeviceKind;
+use kiln_kernels::counters::Stall;
+use kiln_kernels::triangles::TriangleUniforms;
+use kiln_kernels::views::Loops;
+use kiln_program::TensorTable;
 use kiln_tests::compare::same;
 use kiln_tests::gpu::{Gpu, open};
 

@@ -1,14 +1,14 @@
 //! A device that trains triangles whole and in bands.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::counters::{Counters, Stall};
-use kiln::memory::Gpu as Device;
-use kiln::program::{Program, Span, TensorTable};
 use kiln::step::{
     BandTensors, Capacities, Part, Parts, StepTensors, banded, clear_stall, evaluate_view, pack_bands, train_step,
     write_state,
 };
-use kiln::triangles::{State, TriangleModel};
+use kiln_gaussians::triangles::{State, TriangleModel};
+use kiln_gpu::memory::Gpu as Device;
+use kiln_kernels::counters::{Counters, Stall};
+use kiln_program::{Program, Span, TensorTable};
 use kiln_tests::gpu::open;
 
 use super::{a_scene, blocks, counts, tensors};

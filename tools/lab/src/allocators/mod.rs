@@ -21,7 +21,7 @@ pub(crate) use planned::Planned;
 pub(crate) use simulated::{DriverStats, SimulatedDriver};
 pub(crate) use tlsf::Tlsf;
 
-use kiln::program::{Class, TensorDesc};
+use kiln_program::{Class, TensorDesc};
 
 /// Which allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

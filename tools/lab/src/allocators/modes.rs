@@ -1,6 +1,6 @@
 //! How much unused memory `tlsf` may keep: the fragmentation modes.
 
-use kiln::memory::{GIB, MIB};
+use kiln_gpu::memory::{GIB, MIB};
 
 /// How thrifty an allocator is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]

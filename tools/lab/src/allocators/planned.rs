@@ -1,8 +1,8 @@
 //! The engine's plan as an allocator: everything is taken at once, and tensors lie where the plan has them.
 
 use super::{Allocator, AllocatorKind, BlockId, Driver, FreeSpace, Handle, Range, Refused, Request};
-use kiln::memory::Plan;
-use kiln::program::{Class, TensorTable};
+use kiln_gpu::memory::Plan;
+use kiln_program::{Class, TensorTable};
 
 /// A plan whose device-local blocks are taken.
 pub(crate) struct Planned {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::{BlockId, Driver, Refused};
-use kiln::memory::BlockRounding;
-use kiln::program::Class;
+use kiln_gpu::memory::BlockRounding;
+use kiln_program::Class;
 
 /// What a driver was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

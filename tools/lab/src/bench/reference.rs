@@ -1,11 +1,11 @@
 //! The pass whose work never changes, timed on the device of a run.
 
 use kiln::config::{DeviceChoice, Inputs, resolve};
-use kiln::kernels::reference;
-use kiln::memory::Gpu;
 use kiln::plan::{Faults, open_device};
-use kiln::program::{Class, Program, Tag, TensorTable};
-use kiln::vk::RecordOptions;
+use kiln_gpu::memory::Gpu;
+use kiln_gpu::vk::RecordOptions;
+use kiln_kernels::reference;
+use kiln_program::{Class, Program, Tag, TensorTable};
 use xtask::failure::{Failure, Result};
 
 /// Runs of the pass, of which the quickest counts: the first ones bring the clocks up.

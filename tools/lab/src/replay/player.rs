@@ -14,8 +14,8 @@
 
 use std::time::Instant;
 
-use kiln::memory::{BlockRounding, GIB, Plan, PlanLimits};
-use kiln::program::{ALIGNMENT, Class, Program, TensorTable};
+use kiln_gpu::memory::{BlockRounding, GIB, Plan, PlanLimits};
+use kiln_program::{ALIGNMENT, Class, Program, TensorTable};
 
 use crate::allocators::{
     Allocator, AllocatorKind, DriverStats, Fragmentation, Handle, Planned, Refused, Request, SimulatedDriver, Tlsf,

@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum, value_parser};
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder as _};
 use kiln::export::{AtomicFile, ExportError, write_atomic};
-use kiln::twins::rng::uniform;
+use kiln_twins::rng::uniform;
 
 use kiln_mesh::solids::{Kind, TRUTH_FILE};
 

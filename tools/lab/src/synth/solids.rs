@@ -4,8 +4,8 @@
 //! rings around them. Every pixel is the mean over a grid of rays through its square: the picture that an ideal camera with square pixels takes. A photo of
 //! half the size with twice the rays on each side is therefore exactly the 2x2 mean of the larger one before rounding.
 
-use kiln::twins::rng::uniform;
 use kiln_mesh::solids::{self, Kind, Place};
+use kiln_twins::rng::uniform;
 
 use super::lens::Optics;
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
-use kiln::program::{Class, Tag};
+use kiln_program::{Class, Tag};
 
 /// One line of a trace; all sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

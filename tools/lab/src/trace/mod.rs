@@ -16,8 +16,8 @@ pub(crate) use line::{Line, ProgramLine, Start, Step, TensorLine, Topology, Unit
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use kiln::memory::MemoryError;
-use kiln::program::{Class, Command, Program, Span, TensorTable};
+use kiln_gpu::memory::MemoryError;
+use kiln_program::{Class, Command, Program, Span, TensorTable};
 
 /// Why a trace cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
-use kiln::program::Tag;
+use kiln_program::Tag;
 
 use super::line::{Phase, Process};
 use super::*;

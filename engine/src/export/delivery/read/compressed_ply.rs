@@ -7,7 +7,7 @@ use kiln_ply::Reader;
 
 use super::super::super::{PlyComments, PlyError};
 use super::append;
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Reads a model; `None` of PLY files of any other kind, and of files that are none.
 pub(super) fn read(file: impl BufRead + Seek) -> Result<Option<(Gaussians, PlyComments)>, PlyError> {

@@ -18,7 +18,7 @@ use super::super::glb::{BINARY_CHUNK, JSON_CHUNK, MAX_JSON_BYTES};
 use super::append;
 use super::room::Room;
 use super::spz::Unpacked;
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Reads what comes before the numbers.
 pub(super) fn check(file: impl Read + Seek) -> Result<(), PlyError> {

@@ -21,7 +21,7 @@ use spz::Unpacked;
 
 use super::super::ply::{Notes, read_noted, sift};
 use super::super::{PlyComments, PlyError};
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// A model as a reader has it.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use kiln_formats::Opacity;
 use kiln_sog::{Archive, Error, INDEX, META, Meta, Model, read_archive_of, read_files, read_streamed};
 
 use super::super::super::{PlyComments, PlyError, RenderMode};
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Most bytes of an image.
 const MOST_IMAGE: u64 = 1 << 30;

@@ -10,7 +10,7 @@ use kiln_formats::{Error, Splat};
 use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
 use super::append;
 use super::room::Room;
-use crate::gaussians::Gaussians;
+use kiln_gaussians::Gaussians;
 
 /// Versions of files that are one gzip stream, and of those that begin with their header.
 const PACKED: RangeInclusive<u32> = 2..=3;

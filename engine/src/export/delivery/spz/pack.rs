@@ -7,7 +7,7 @@ use kiln_sog::Splats;
 use super::super::axes;
 use super::super::quantize::{byte, smallest_three};
 use super::version::SpzVersion;
-use crate::gaussians::layout::sh_coefficients;
+use kiln_gaussians::layout::sh_coefficients;
 
 /// What a colour coefficient is multiplied with: a byte then spans coefficients from -3.33 to 3.33.
 const COLOUR_SCALE: f64 = 0.15;

@@ -21,11 +21,11 @@ use super::worker::Worker;
 use super::{FLUSH_EVERY, Receiver, Stamp};
 use crate::eval::{Picture, PictureError};
 use crate::export::ExportError;
-use crate::kernels::histogram::Quantity;
 use crate::plugins::TensorboardOptions;
 use crate::record::evaluated_view::{EvaluatedView, PictureKind};
 use crate::record::events::{EvalRow, Event, GpuRow, Histograms, MemoryRow, Primitive, RunEvent, TrainRow};
-use crate::vk::Throttle;
+use kiln_gpu::vk::Throttle;
+use kiln_kernels::histogram::Quantity;
 
 /// How names of event files begin; TensorBoard looks for it.
 pub const EVENTS_PREFIX: &str = "events.out.tfevents.";

@@ -6,9 +6,9 @@ use std::fs;
 use super::*;
 use crate::eval::LpipsRange;
 use crate::eval::{NamedView, Spread};
-use crate::kernels::histogram::BINS;
 use crate::record::events::{Capacities, EventRow, Stage, Start};
-use crate::vk::GpuSample;
+use kiln_gpu::vk::GpuSample;
+use kiln_kernels::histogram::BINS;
 use kiln_scene::{Photo, Split};
 use kiln_scratch::Scratch;
 

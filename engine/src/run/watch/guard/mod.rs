@@ -18,7 +18,7 @@ mod spill;
 
 use super::{Context, Watch};
 use crate::config::{OnSpill, Profile};
-use crate::vk::{Caps, DeviceKind};
+use kiln_gpu::vk::{Caps, DeviceKind};
 
 pub use source::device_budget;
 

@@ -12,9 +12,9 @@
 //! is never failed: work on the device is finished, however slowly.
 
 use super::source::HeapFigures;
-use crate::memory::MIB;
 use crate::record::events::Event;
 use crate::record::{PressureChange, Response};
+use kiln_gpu::memory::MIB;
 
 /// Change of the budget below which nothing is said and nothing is done: drivers move it all the time.
 const SLACK_BYTES: u64 = 128 * MIB;
@@ -140,7 +140,7 @@ fn percent(bytes: u64, percent: u64) -> u64 {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::memory::GIB;
+    use kiln_gpu::memory::GIB;
 
     fn figures(budget_mib: u64, usage_mib: u64) -> HeapFigures {
         HeapFigures {

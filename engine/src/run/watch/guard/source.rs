@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::config::Profile;
-use crate::memory::{Budget, MIB};
 use crate::plan::{BudgetFault, OpenDevice, REFERENCE_BYTES};
-use crate::vk::{Caps, Device, DeviceKind};
+use kiln_gpu::memory::{Budget, MIB};
+use kiln_gpu::vk::{Caps, Device, DeviceKind};
 
 /// What a driver says of a process's memory, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Spills that the driver's figures show: memory of this process that it did not ask for.
 
 use super::source::HeapFigures;
-use crate::memory::MIB;
 use crate::record::SpillEvidence;
+use kiln_gpu::memory::MIB;
 
 /// Host memory beyond the requested bytes that drivers take for themselves.
 const HOST_SLACK_BYTES: u64 = 64 * MIB;

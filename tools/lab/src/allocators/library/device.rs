@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::null;
 
 use ash::vk::{self, Handle as _};
-use kiln::program::Class;
+use kiln_program::Class;
 
 use crate::allocators::{BlockId, Driver, SimulatedDriver};
 

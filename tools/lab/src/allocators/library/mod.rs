@@ -12,7 +12,7 @@ mod gpu_allocator;
 mod vma;
 
 use ash::vk;
-use kiln::program::ALIGNMENT;
+use kiln_program::ALIGNMENT;
 
 use super::{Allocator, AllocatorKind, Handle, Refused, Request, SimulatedDriver};
 
@@ -97,8 +97,8 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::allocators::Range;
-    use kiln::memory::{BlockRounding, GIB, MIB};
-    use kiln::program::{Class, Tag, TensorDesc};
+    use kiln_gpu::memory::{BlockRounding, GIB, MIB};
+    use kiln_program::{Class, Tag, TensorDesc};
 
     fn libraries() -> impl Iterator<Item = AllocatorKind> {
         let mut kinds = vec![AllocatorKind::GpuAllocator];

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{Allocator, AllocatorKind, BlockId, Driver, FreeSpace, Handle, Policy, Range, Refused, Request};
 use index::{Index, Node};
-use kiln::program::Class;
+use kiln_program::Class;
 
 /// Requests larger than this part of a block have one of their own: a few of them side by side would leave a hole that
 /// nothing fills.

@@ -5,8 +5,8 @@ use clap::ValueEnum as _;
 
 use super::*;
 use crate::allocators::{DriverStats, Fragmentation, SimulatedDriver};
-use kiln::memory::{BlockRounding, GIB, MIB};
-use kiln::program::{Tag, TensorDesc};
+use kiln_gpu::memory::{BlockRounding, GIB, MIB};
+use kiln_program::{Tag, TensorDesc};
 
 /// xorshift64*: the same numbers every time.
 struct Random(u64);
