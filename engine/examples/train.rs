@@ -6,10 +6,10 @@ use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 
-use kiln::config::{Inputs, Override};
 use kiln::jobs::{self, News, Settings, Train, TrainEnd};
 use kiln::run::Outlets;
 use kiln::run::interrupt::Interrupt;
+use kiln_config::{Inputs, Override};
 
 fn main() -> ExitCode {
     match train() {

@@ -20,13 +20,11 @@
 //! is public for tests and tools, and changes without notice.
 
 pub mod cli;
-pub mod config;
 pub mod eval;
 pub mod export;
 pub mod jobs;
 pub mod mesh;
 pub mod plan;
-pub mod plugins;
 pub mod project;
 pub mod record;
 pub mod run;

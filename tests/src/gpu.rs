@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use kiln::plugins::{Loss, Losses};
 use kiln::step::{Capacities, StepTensors, read_model, read_sample, train_step, write_model};
+use kiln_config::plugins::{Loss, Losses};
 use kiln_gaussians::{Gaussians, layout};
 use kiln_gpu::memory::Gpu as Device;
 use kiln_gpu::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};

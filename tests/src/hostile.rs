@@ -13,10 +13,10 @@ use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use kiln::config::{Inputs, extended_profile, resolve};
 use kiln::export::{read_camera_path, read_cameras, read_model, read_ply, summarize_file, summarize_ply};
 use kiln::serve::{Listen, Server};
 use kiln::train::checkpoint;
+use kiln_config::{Inputs, extended_profile, resolve};
 use kiln_scene::{
     Axes, ImageOptions, SceneIndex, SceneOptions, Split, Undistort, ViewId, decode, photo_bytes, read_points,
 };

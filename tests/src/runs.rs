@@ -6,10 +6,10 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use kiln::config::{Profile, Validation};
 use kiln::plan::{Faults, OpenDevice, open_device};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunEnd, RunError, RunRequest, run};
+use kiln_config::{Profile, Validation};
 use kiln_gpu::vk::{Device, DeviceKind, Tier};
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 
-use kiln::config::{Inputs, Override, Profile, resolve};
 use kiln::plan::Faults;
+use kiln_config::{Inputs, Override, Profile, resolve};
 
 /// Pairs of keys and values: a key of the configuration, or `fault.NAME` for what `--fault` takes.
 pub type Settings<'a> = &'a [(&'a str, &'a str)];

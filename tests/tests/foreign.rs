@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use kiln::export::{Chosen, Format, SpzVersion, deliver, read_model, read_ply};
-use kiln::plugins::Subset;
+use kiln_config::plugins::Subset;
 use kiln_gaussians::Gaussians;
 use kiln_sog::{INDEX, StreamedIndex};
 use kiln_tests::runs::Scratch;

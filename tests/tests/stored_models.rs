@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use kiln::cli::{self, Exit, Failure, Request};
-use kiln::config::{Inputs, Override, resolve};
 use kiln::eval::EvalFile;
 use kiln::export::{PlyComments, PlyFlavor, write_ply};
 use kiln::plan::{Faults, open_device};
 use kiln::run::{Cameras, Location, Stored};
+use kiln_config::{Inputs, Override, resolve};
 use kiln_scene::Split;
 use kiln_scene::math::transpose;
 use kiln_tests::gpu;

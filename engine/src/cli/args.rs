@@ -11,8 +11,8 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use super::examples;
 use super::flags::{DeviceFlags, ModelFlags, SettingFlags};
-use crate::config::{PROFILES, RECIPES, Shipped};
-use crate::plugins::is_box;
+use kiln_config::plugins::is_box;
+use kiln_config::{PROFILES, RECIPES, Shipped};
 pub(super) use projects::{MergeArgs, SplitArgs, StatusArgs};
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.

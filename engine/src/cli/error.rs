@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::flags::RefusedFlag;
-use crate::config::{PROFILES, RECIPES, Shipped};
 use crate::jobs::shell::word;
 use crate::plan::FaultError;
+use kiln_config::{PROFILES, RECIPES, Shipped};
 
 /// Arguments that make no request.
 #[derive(Debug, thiserror::Error)]

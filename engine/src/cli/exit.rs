@@ -5,10 +5,10 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use super::{ProfilesError, UsageError};
-use crate::config::{AutoError, ConfigError};
 use crate::export::{DeliveryError, ExportError, FileError};
 use crate::record::run_folder::RunFolderError;
 use crate::run::interrupt::Signal;
+use kiln_config::{AutoError, ConfigError};
 
 /// What errors call the place that answers are printed to.
 const STANDARD_OUTPUT: &str = "standard output";
@@ -257,7 +257,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::cli::parse;
-    use crate::config::{Inputs, resolve};
+    use kiln_config::{Inputs, resolve};
 
     fn printed(failure: &dyn Failure) -> (String, Exit) {
         let mut out = Vec::new();

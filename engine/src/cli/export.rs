@@ -11,9 +11,9 @@ use crate::export::{Chosen, Delivered, Format, ModelFile, PlyParts, Stop, delive
 use crate::jobs::named::is_of_triangles;
 use crate::jobs::stored::{is_project, merged};
 use crate::jobs::{Purpose, located};
-use crate::plugins::Subset;
 use crate::run::RunError;
 use crate::run::interrupt::Interrupt;
+use kiln_config::plugins::Subset;
 
 /// Writes the file and prints its path to `out`.
 ///

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::config::MeshMethod;
 use crate::mesh::{Made, MeshOutlook, MeshProgress, MeshReport, StageRow, Surface};
+use kiln_config::MeshMethod;
 use kiln_gpu::memory::MIB;
 
 /// Prints what was made: to people, and its files to `out`.

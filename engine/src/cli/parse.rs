@@ -13,15 +13,15 @@ use super::request::{
     SplitScene, Status, Train, View, ViewAction,
 };
 use super::{UsageError, flags};
-use crate::config::{Inputs, Override};
 use crate::export::{Format, SpzVersion};
 use crate::jobs::{self, Model, Resume, Settings};
 use crate::mesh::{Layers, Up};
 use crate::plan::Faults;
-use crate::plugins::Subset;
 use crate::project::{MergeRequest, SplitOptions};
 use crate::run::Drawn;
 use crate::serve::Listen;
+use kiln_config::plugins::Subset;
+use kiln_config::{Inputs, Override};
 use kiln_kernels::surface_depth::DepthKind;
 use kiln_scene::Split;
 

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use super::Profiles;
-use crate::config::{ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, rules_of, schema_json, to_yaml};
-use crate::plugins::families;
+use kiln_config::plugins::families;
+use kiln_config::{ConfigError, Inputs, PROFILES, RECIPES, Shipped, resolve, rules_of, schema_json, to_yaml};
 
 /// `kiln profiles` failed.
 #[derive(Debug, thiserror::Error)]

@@ -6,9 +6,9 @@ use super::args::Shell;
 use crate::export::Format;
 use crate::jobs::{self, Model, Settings};
 use crate::mesh::Layers;
-use crate::plugins::Subset;
 use crate::project::MergeRequest;
 use crate::serve::Listen;
+use kiln_config::plugins::Subset;
 use kiln_scene::Split;
 
 /// The request of a command line.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{JobError, RequestError, Resume, Settings};
-use crate::config::Inputs;
 use crate::export::ExportError;
 use crate::project::{BlockFolder, DONE, Done, FolderLock, ProjectFolder};
 use crate::record::run_folder::record_path;
 use crate::run::RunEnd;
+use kiln_config::Inputs;
 
 /// A block that is to be trained.
 pub(super) struct BlockTask {

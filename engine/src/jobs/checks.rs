@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{JobError, RequestError, Settings};
-use crate::config::{self, MeshMethod, Override, Profile};
-use crate::plugins::Strategy;
 use crate::project::{BLOCKS, ProjectFolder, block_name};
 use crate::record::run_folder::{Which, place, record_path};
+use kiln_config::plugins::Strategy;
+use kiln_config::{MeshMethod, Override, Profile};
 use kiln_scene::{SceneError, SceneIndex, file_safe};
 
 /// Refuses to make a run of a folder that is a data set: its files would lie among the photos, and a data set is no folder to
@@ -14,7 +14,7 @@ use kiln_scene::{SceneError, SceneIndex, file_safe};
 ///
 /// # Errors
 /// When it is one and holds no run.
-pub(super) fn check_output(run: &config::Run) -> Result<(), JobError> {
+pub(super) fn check_output(run: &kiln_config::Run) -> Result<(), JobError> {
     if run.output.is_none() {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub(super) fn check_output(run: &config::Run) -> Result<(), JobError> {
 }
 
 /// What to say where the folder of a run is not called what the run, or else its scene, is.
-pub(super) fn renamed(run: &config::Run, scene: &str) -> Option<String> {
+pub(super) fn renamed(run: &kiln_config::Run, scene: &str) -> Option<String> {
     let name = match &run.output {
         Some(_) => run.name.as_deref()?,
         None => run.name.as_deref().unwrap_or(scene),
@@ -111,7 +111,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::super::scene::ForScene;
     use super::*;
-    use crate::config::{Inputs, resolve};
+    use kiln_config::{Inputs, resolve};
     use kiln_scratch::Scratch;
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         scratch.write("garden/transforms.json", "{}");
         scratch.write("run/point_cloud/iteration_7/point_cloud.ply", "");
         let at = |output: &str| {
-            let run = config::Run {
+            let run = kiln_config::Run {
                 name: None,
                 output: Some(scratch.path().join(output).display().to_string()),
             };
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_folder_of_another_name_is_noted() {
         let note = |name: Option<&str>, output: Option<&str>| {
-            let run = config::Run {
+            let run = kiln_config::Run {
                 name: name.map(str::to_owned),
                 output: output.map(str::to_owned),
             };

@@ -5,12 +5,12 @@ use std::path::Path;
 use super::news::{Listener, News};
 use super::planned::{seen_options, steps_scaler, write_planned};
 use super::{ForScene, JobError, RequestError, Split};
-use crate::config::Inputs;
 use crate::plan::REFERENCE_BYTES;
 use crate::project::{
     BlockEntry, BlockRecord, Cutting, PlanRecord, ProjectFolder, SplitOptions, Survey, ToCut, VERSION, half_names,
 };
 use crate::record::words::count;
+use kiln_config::Inputs;
 use kiln_gpu::memory::Budget;
 use kiln_scene::SceneIndex;
 

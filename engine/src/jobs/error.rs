@@ -1,7 +1,6 @@
 //! Why a job ended without what it was to make.
 
 use super::{PosesError, RequestError};
-use crate::config::{AutoError, ConfigError};
 use crate::export::ExportError;
 use crate::mesh::MeshError;
 use crate::plan::PlanError;
@@ -9,6 +8,7 @@ use crate::project::ProjectError;
 use crate::record::run_folder::RunFolderError;
 use crate::record::words::count;
 use crate::run::{RunError, StoredError};
+use kiln_config::{AutoError, ConfigError};
 use kiln_scene::SceneError;
 
 /// Why a job ended.

@@ -11,7 +11,6 @@ use super::named::{Purpose, located};
 use super::news::{Listener, News};
 use super::stored::{Model, Opened, check_keys};
 use super::{JobError, RequestError, Settings};
-use crate::config::Inputs;
 use crate::export::ExportError;
 use crate::mesh::{
     Made, MeshError, MeshEvent, MeshOutlook, StageRow, Surface, Up, export_triangles, is_triangles, read_triangles,
@@ -21,6 +20,7 @@ use crate::record::run_folder::{RunFolder, RunRecord, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _};
 use crate::run::interrupt::Interrupt;
 use crate::run::{Location, RunError, Stored};
+use kiln_config::Inputs;
 
 /// The key of the files' formats.
 const FORMATS: &str = "mesh.formats";

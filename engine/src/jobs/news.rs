@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::config::SugarStage;
 use crate::mesh::{Made, MeshEvent};
 use crate::record::run_folder::StageRecord;
 use crate::run::{self, RunEnd};
+use kiln_config::SugarStage;
 
 /// Hears what a job reports.
 pub type Listener<'a> = dyn FnMut(News<'_>) + 'a;

@@ -7,13 +7,13 @@ use super::planned::{card_limits, card_variants};
 use super::scene::settle_lpips;
 use super::stored::budget_of;
 use super::{ForScene, JobError, Settings};
-use crate::config::{Inputs, Profile};
 use crate::mesh::MeshOutlook;
 use crate::plan::{
     Card, Faults, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, Prediction, REFERENCE_BYTES, TrainPlan,
     available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos, with_remedies,
 };
 use crate::run::{RunError, StagesOutlook, device_budget, mesh_outlook, stages_outlook};
+use kiln_config::{Inputs, Profile};
 use kiln_gpu::memory::{Budget, GIB, Gpu, PlanLimits};
 use kiln_kernels::views::Variants;
 use kiln_scene::SceneIndex;

@@ -1,9 +1,9 @@
 //! Plans of runs on a card of a named size, which need not be here.
 
 use super::{ForScene, JobError};
-use crate::config::{Inputs, Override, Profile};
 use crate::plan::{Faults, PlanError, PlanReport, plan_first, plan_with_photos, scene_options};
 use crate::project::{BlockEntry, BlockFolder, Draft, ProjectFolder};
+use kiln_config::{Inputs, Override, Profile};
 use kiln_gpu::memory::{BlockRounding, Budget, GIB, PlanLimits};
 use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_scene::{SceneIndex, SceneOptions};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use super::shell::word;
 use super::{JobError, RequestError, Resume, Settings};
-use crate::config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
 use crate::record::run_folder::{RunFolderError, Which, config_path, place, record_path};
+use kiln_config::{ConfigError, Inputs, Override, Profile, budgets_of, resolve};
 
 /// Largest `run.json` that is looked into.
 const MOST_RECORD_BYTES: u64 = 16 << 20;

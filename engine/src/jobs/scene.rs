@@ -8,10 +8,10 @@ use kiln_files::read_start;
 use super::checks::no_scene;
 use super::named::{Purpose, located};
 use super::{JobError, Settings};
-use crate::config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, resolve_for, rules_of, short_run};
 use crate::plan::training_options;
-use crate::plugins::{Init, ModelOptions};
 use crate::run::Location;
+use kiln_config::plugins::{Init, ModelOptions};
+use kiln_config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, resolve_for, rules_of, short_run};
 use kiln_scene::SceneIndex;
 
 /// Bytes of a PLY file that hold its header.
@@ -184,7 +184,7 @@ pub(super) fn settle_lpips(profile: &mut Profile, is_cpu: bool) -> Option<&'stat
 mod tests {
     #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::Override;
+    use kiln_config::Override;
     use kiln_scratch::Scratch;
 
     #[test]

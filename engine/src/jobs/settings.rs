@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::RequestError;
-use crate::config::{AutoError, Budget, ConfigError, Inputs, Profile, choose, extended_profile, resolve};
+use kiln_config::{AutoError, Budget, ConfigError, Inputs, Profile, choose, extended_profile, resolve};
 
 /// The inputs of a profile. With `--profile auto` the device's budget is one of them.
 #[derive(Clone, Debug, Default, PartialEq)]

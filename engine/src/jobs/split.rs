@@ -7,12 +7,12 @@ use super::cut::cut;
 use super::news::Listener;
 use super::planned::{planned, seen_options, sets, steps_scaler, write_planned};
 use super::{ForScene, JobError, Outline, RequestError, Settings};
-use crate::config::{Facts, Override, Profile, resolve, resolve_for};
 use crate::plan::{Faults, PlanError, REFERENCE_BYTES, gib_to_bytes};
 use crate::project::{
     BlockFolder, BlockRecord, Cut, Draft, PlanRecord, ProjectError, ProjectFolder, ProjectRecord, SplitOptions, Survey,
     VERSION, block_name, prepare, scene_record, settings_record,
 };
+use kiln_config::{Facts, Override, Profile, resolve, resolve_for};
 use kiln_gpu::memory::Budget;
 use kiln_scene::SceneIndex;
 

@@ -7,11 +7,11 @@ use super::news::{KernelBy, Listener, News};
 use super::scene::settle_lpips;
 use super::shell::word;
 use super::{JobError, RequestError, Settings};
-use crate::config::{self, AutoError, Inputs, Override, Profile};
 use crate::plan::{Faults, OpenDevice, open_device};
 use crate::project::{ProjectFolder, trained_since};
 use crate::record::run_folder::config_path;
 use crate::run::{Location, Stored};
+use kiln_config::{AutoError, Inputs, Override, Profile};
 use kiln_gpu::memory::Budget;
 use kiln_gpu::vk::DeviceKind;
 
@@ -147,9 +147,9 @@ impl Model {
 }
 
 /// What a device offers, for the choice of a memory profile.
-pub(super) fn budget_of(open: &OpenDevice) -> config::Budget {
+pub(super) fn budget_of(open: &OpenDevice) -> kiln_config::Budget {
     let here = Budget::of_device(&open.device, None);
-    config::Budget {
+    kiln_config::Budget {
         bytes: here.cap_bytes,
         heap_bytes: here.heap_bytes,
         is_cpu: open.device.caps().kind == DeviceKind::Cpu,

@@ -16,7 +16,6 @@ use super::scene::settle_lpips;
 use super::stages::Chain;
 use super::stored::{budget_of, report_device};
 use super::{ForScene, JobError, Mesh, Meshed, Model, Resume, Settings};
-use crate::config::{Profile, SugarStage};
 use crate::mesh::Up;
 use crate::plan::{Faults, FirstModel, OpenDevice, Pinned, open_device, plan_first, with_remedies};
 use crate::project::Done;
@@ -26,6 +25,7 @@ use crate::run::interrupt::{Interrupt, Signal};
 use crate::run::{
     Outlets, ResumeFrom, RunEnd, RunRequest, device_budget, mesh_outlook, run as run_training, stages_outlook,
 };
+use kiln_config::{Profile, SugarStage};
 use kiln_gpu::memory::Gpu;
 use kiln_scene::SceneIndex;
 

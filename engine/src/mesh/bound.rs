@@ -6,8 +6,8 @@ use kiln_mesh::Mesh;
 
 use super::files::write;
 use super::{DrawnError, MeshError, MeshFile};
-use crate::config::MeshFormat;
 use crate::record::run_folder::BOUND_MESH;
+use kiln_config::MeshFormat;
 use kiln_gaussians::Gaussians;
 use kiln_gaussians::bound::place;
 use kiln_gaussians::init::SH_C0;

@@ -5,14 +5,14 @@ use kiln_mesh::{Mesh, clean, cull, holes, pieces, spread};
 use super::MeshError;
 use super::log::Log;
 use super::report::{Dropped, MeshStage};
-use crate::config;
+use kiln_config;
 
 /// Pieces below this share of the largest one go.
 const LEAST_SHARE: f64 = 0.001;
 
 /// Colours the mesh and takes out what `options` say; `seen` are the colours of the vertices that some view sees.
 pub(super) fn cleaned(
-    options: &config::Mesh,
+    options: &kiln_config::Mesh,
     mesh: Mesh,
     seen: &[Option<[f32; 3]>],
     log: &mut Log<'_>,

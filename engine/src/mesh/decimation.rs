@@ -7,8 +7,8 @@ use super::files::holds_picture;
 use super::log::Log;
 use super::marching::nearest_in_world;
 use super::report::MeshStage;
-use crate::config::{self, MeshMethod, TextureKind};
 use crate::plan::available_bytes;
+use kiln_config::{MeshMethod, TextureKind};
 use kiln_kernels::fusion::Voxels;
 use kiln_twins::fusion::to_grid;
 
@@ -16,7 +16,7 @@ use kiln_twins::fusion::to_grid;
 const TEXELS_PER_TRIANGLE: u64 = 64;
 
 /// What a picture in charts has room for, where no number of triangles is set.
-fn for_picture(options: &config::Mesh, mesh: &Mesh) -> Option<decimate::Target> {
+fn for_picture(options: &kiln_config::Mesh, mesh: &Mesh) -> Option<decimate::Target> {
     let is_in_charts = options.texture.kind == TextureKind::Charts && options.formats.iter().any(holds_picture);
     let most = (u64::from(options.texels()).pow(2) / TEXELS_PER_TRIANGLE).max(1);
     (is_in_charts && mesh.triangles().len() as u64 > most).then_some(decimate::Target::Triangles(most))
@@ -24,7 +24,7 @@ fn for_picture(options: &config::Mesh, mesh: &Mesh) -> Option<decimate::Target> 
 
 /// The mesh with as few triangles as `options` ask for, and the largest error of that.
 pub(super) fn decimated(
-    options: &config::Mesh,
+    options: &kiln_config::Mesh,
     voxels: &Voxels,
     mesh: Mesh,
     log: &mut Log<'_>,

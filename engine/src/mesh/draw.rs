@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::MeshError;
 use super::stage::{DepthStage, StagePlan, Subject};
-use crate::config::Profile;
 use crate::eval::{DepthPicture, normal_picture};
 use crate::export::{ExportError, write_json};
 use crate::plan::{Look, OpenDevice};
+use kiln_config::Profile;
 use kiln_gaussians::Gaussians;
 use kiln_gpu::memory::{Budget, Gpu};
 use kiln_kernels::surface_depth::{DepthKind, Depths};

@@ -7,8 +7,8 @@ use kiln_mesh::Mesh;
 use serde::Serialize;
 
 use super::MeshError;
-use crate::config::MeshFormat;
 use crate::export::write_atomic;
+use kiln_config::MeshFormat;
 
 /// Name of the files, before their endings.
 pub(super) const STEM: &str = "mesh";

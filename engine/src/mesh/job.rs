@@ -4,9 +4,9 @@ use super::files::holds_picture;
 use super::stage::{COLOR_BRICKS, MOST_BRICKS, StagePlan, StageSizes, Subject};
 use super::texture::{BakeSettings, Layout, least_bytes};
 use super::{MeshError, Space};
-use crate::config::{self, MeshMethod, MeshSpace, Profile};
 use crate::plan::{Faults, Look};
-use crate::plugins::corners;
+use kiln_config::plugins::corners;
+use kiln_config::{MeshMethod, MeshSpace, Profile};
 use kiln_gaussians::Gaussians;
 use kiln_gpu::memory::{Budget, MemoryError, PlanLimits};
 use kiln_kernels::fusion::Voxels;
@@ -120,7 +120,7 @@ impl<'a> MeshJob<'a> {
         let of_space = match self.split() {
             Some(_) => {
                 // Points come from far outside of the box, too.
-                wide = config::Mesh {
+                wide = kiln_config::Mesh {
                     bounds: None,
                     space: MeshSpace::Contracted,
                     ..options.clone()
@@ -206,7 +206,7 @@ impl<'a> MeshJob<'a> {
     /// [`MeshError::Memory`] when it cannot fit.
     pub(crate) fn check_picture(&self, triangles: u32, budget: Budget, limits: PlanLimits) -> Result<(), MeshError> {
         let options = &self.profile.mesh;
-        let Some(layout) = options.layout().filter(|_| options.formats.iter().any(holds_picture)) else {
+        let Some(layout) = Layout::of(options).filter(|_| options.formats.iter().any(holds_picture)) else {
             return Ok(());
         };
         let settings = self.bake_settings(layout, budget);

@@ -18,11 +18,11 @@ use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshReport, MeshStage, TextureRow};
 use super::stage::DepthStage;
-use super::texture::{TextureProgress, Textured, bake, write_textured};
+use super::texture::{Layout, TextureProgress, Textured, bake, write_textured};
 use super::{MeshError, Space, Up, colors};
-use crate::config::{MeshFormat, MeshMethod};
 use crate::export::{AtomicFile, digest_of, file_digest, write_json};
 use crate::plan::{Faults, OpenDevice};
+use kiln_config::{MeshFormat, MeshMethod};
 use kiln_gpu::memory::Budget;
 use kiln_gpu::vk::CompiledProgram;
 use kiln_kernels::fusion::Voxels;
@@ -293,7 +293,7 @@ impl<'a> MeshJob<'a> {
         log: &mut Log<'_>,
     ) -> Result<Option<Textured>, MeshError> {
         let options = &self.profile.mesh;
-        let Some(layout) = options.layout().filter(|_| options.formats.iter().any(holds_picture)) else {
+        let Some(layout) = Layout::of(options).filter(|_| options.formats.iter().any(holds_picture)) else {
             return Ok(None);
         };
         let photos = Photos::open(self.scene, self.profile)?;

@@ -1,8 +1,8 @@
 //! The photos of the training views.
 
 use super::MeshError;
-use crate::config::Profile;
 use crate::plan::{AHEAD, image_options};
+use kiln_config::Profile;
 use kiln_scene::{ImageStore, Photo, SceneIndex, Split, ViewId};
 
 /// Photos by the number of their view; the next ones are decoded meanwhile.

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::photos::Photos;
 use super::stage::DepthStage;
 use super::{MeshError, Space, parts};
-use crate::config;
 use crate::plan::available_bytes;
+use kiln_config;
 use kiln_scene::Camera;
 
 /// Scene extents around the middle of contracted space beyond which points are left out (SuGaR).
@@ -201,7 +201,7 @@ pub(super) fn projected(
 /// # Errors
 /// [`MeshError::Poisson`] when memory is short or the points have no inside; [`MeshError::Stopped`].
 pub(super) fn surface(
-    (options, exactly): (&config::Mesh, Option<u32>),
+    (options, exactly): (&kiln_config::Mesh, Option<u32>),
     points: Points,
     split: Option<[[f32; 3]; 2]>,
     progress: &mut dyn FnMut(f32) -> ControlFlow<()>,

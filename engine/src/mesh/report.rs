@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::texture::Textured;
 use super::{PoissonRow, Space, StageSizes, Up};
-use crate::config;
+use kiln_config;
 
 /// Parts of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -190,7 +190,7 @@ pub struct MeshReport {
     /// SHA-256 of that file.
     pub model_sha256: String,
     /// The settings.
-    pub settings: config::Mesh,
+    pub settings: kiln_config::Mesh,
     /// SHA-256 of the settings as JSON.
     pub settings_sha256: String,
     /// SHA-256 of the names of the views, one a line.

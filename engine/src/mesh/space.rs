@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::MeshError;
-use crate::config::{Mesh, MeshSpace};
-use crate::plugins::corners;
+use kiln_config::plugins::corners;
+use kiln_config::{Mesh, MeshSpace};
 use kiln_gaussians::Gaussians;
 use kiln_kernels::fusion::{SIDE, Voxels};
 use kiln_scene::Camera;
@@ -311,7 +311,7 @@ fn median(mut values: Vec<f32>) -> Option<f32> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use kiln_config::{Inputs, Override, resolve};
 
     fn options(set: &[(&str, &str)]) -> Mesh {
         let set = set.iter().map(|(key, value)| Override {

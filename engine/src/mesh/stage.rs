@@ -6,12 +6,12 @@
 use serde::Serialize;
 
 use super::MeshError;
-use crate::config::Profile;
 use crate::plan::{Faults, Look, OpenDevice};
 use crate::step::{
     self, BAND_SLOTS, BandTensors, Capacities, LevelTensors, Part, Parts, RecordBandTensors, StepTensors, Turns,
 };
 use crate::train::{BandRing, TrainError, uniforms};
+use kiln_config::Profile;
 use kiln_gaussians::Gaussians;
 use kiln_gpu::memory::{Budget, Gpu, MemoryError, Plan, PlanLimits};
 use kiln_gpu::vk::{CompiledProgram, RecordOptions};

@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::files::{REPORT_FILE, STEM, write};
 use super::report::Surface;
 use super::{MeshError, Up};
-use crate::config::MeshFormat;
 use crate::export::{AtomicFile, file_digest, write_atomic, write_json};
+use kiln_config::MeshFormat;
 
 /// Most bytes in which the header of a model says what it is.
 const HEADER_BYTES: u64 = 1 << 14;

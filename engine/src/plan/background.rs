@@ -7,8 +7,8 @@
 use super::PlanError;
 use super::capacity::ceiling;
 use super::photos::AHEAD;
-use crate::config::Profile;
-use crate::plugins::Auto;
+use kiln_config::Profile;
+use kiln_config::plugins::Auto;
 use kiln_scene::capture::background_share;
 use kiln_scene::{Alpha, Camera, ImageStore, Point, SceneIndex, Split, ViewId, evenly};
 

@@ -7,8 +7,8 @@ use kiln_files::{open_regular, read_regular};
 use kiln_mesh::{Mesh, clean, glb, obj, ply, weld};
 
 use super::BoundError;
-use crate::config::Profile;
-use crate::plugins::MeshOptions;
+use kiln_config::Profile;
+use kiln_config::plugins::MeshOptions;
 use kiln_gaussians::Gaussians;
 use kiln_gaussians::bound::{Binding, BoundMesh, THICKNESS, place, radius};
 use kiln_gaussians::init::SH_C0;
@@ -179,7 +179,7 @@ fn gaussians(mesh: &Mesh, bound: &BoundMesh, options: &MeshOptions, profile: &Pr
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use kiln_config::{Inputs, Override, resolve};
     use kiln_gaussians::bound::PER_TRIANGLE;
     use kiln_scene::math::rotation;
     use kiln_scratch::Scratch;

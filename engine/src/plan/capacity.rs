@@ -26,9 +26,9 @@ use serde::{Deserialize, Serialize};
 
 use super::demand::{Demand, DemandSource};
 use super::{Faults, losses};
-use crate::config::{MostGaussians, Profile};
-use crate::plugins::{DeferredSh, Optimizer};
 use crate::step::Capacities;
+use kiln_config::plugins::{DeferredSh, Optimizer};
+use kiln_config::{MostGaussians, Profile};
 use kiln_gaussians::bound::CHUNK_UNIT;
 use kiln_gaussians::layout::{Storage, chunk_within};
 use kiln_gpu::memory::PlanLimits;
@@ -270,7 +270,7 @@ pub(super) fn ceiling(profile: &Profile, scene: &SceneIndex) -> (&'static str, u
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use kiln_config::{Inputs, Override, resolve};
     use kiln_kernels::views::{Loops, Threads};
 
     fn profile(settings: &[(&str, &str)]) -> Profile {

@@ -9,8 +9,8 @@ use std::thread;
 
 use serde::Serialize;
 
-use crate::config::{ModelKind, Profile};
 use crate::step::Capacities;
+use kiln_config::{ModelKind, Profile};
 use kiln_gaussians::Gaussians;
 use kiln_gaussians::bound::Binding;
 use kiln_scene::{SceneIndex, evenly};

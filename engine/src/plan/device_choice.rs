@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::config::DeviceChoice;
+use kiln_config::DeviceChoice;
 use kiln_gpu::vk::{Caps, DeviceKind};
 
 /// Position of the device asked for, or of the best one: discrete before virtual, integrated, other and software, and a card's own driver

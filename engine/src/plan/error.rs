@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::eval::lpips::LpipsError;
 use crate::export::PlyError;
 use crate::plan::Remedies;
-use crate::plugins::Maps;
+use kiln_config::plugins::Maps;
 use kiln_gaussians::init::InitError;
 use kiln_gpu::memory::{Budget, MemoryError};
 use kiln_gpu::vk::VkError;

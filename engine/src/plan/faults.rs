@@ -3,7 +3,7 @@
 //! They come from the hidden flag `--fault KEY=VALUE` and belong to the device that a run opens ([`super::OpenDevice`]), so that
 //! a resumed run has those of its own command line and no others.
 
-use crate::config::nearest;
+use kiln_config::nearest;
 use kiln_kernels::views::Reduction;
 
 /// What is made to go wrong, and what is forced; the default is nothing.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::sample_view::{Sample, SampleView};
 use super::{Faults, PlanError};
-use crate::config::Profile;
+use kiln_config::Profile;
 use kiln_gpu::memory::MemoryError;
 use kiln_gpu::vk::{Caps, Device, DeviceKind, Tier, VkError};
 use kiln_kernels::views::{Reduction, Threads, Variants};
@@ -144,8 +144,8 @@ fn not_lost(error: MemoryError) -> Result<(), PlanError> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, resolve};
     use crate::plan::open::variants_for;
+    use kiln_config::{Inputs, resolve};
 
     fn caps(kind: DeviceKind, float_atomics: bool) -> Caps {
         let mut caps = Caps::default();

@@ -1,7 +1,7 @@
 //! Whether photos of fisheyes can stay as they are in a run.
 
 use super::losses::losses;
-use crate::config::Profile;
+use kiln_config::Profile;
 
 /// True when something in a run looks along the straight rays of pinholes: for depths, planes and neighbours, or for what a mesh
 /// holds. Training on images alone does not, with or without poses that move.
@@ -16,8 +16,8 @@ pub(super) fn needs_pinholes(profile: &Profile) -> bool {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use crate::config::{Inputs, Override, Profile, resolve};
     use crate::plan::{pinhole_options, scene_options};
+    use kiln_config::{Inputs, Override, Profile, resolve};
     use kiln_scene::{SceneIndex, Undistort};
     use kiln_scratch::Scratch;
 

@@ -1,6 +1,6 @@
 //! How a model is meant to be drawn.
 
-use crate::config::{Background, ModelKind, Profile};
+use kiln_config::{Background, ModelKind, Profile};
 use kiln_scene::DEFAULT_NEAR_Z;
 
 /// Background colour of a profile.

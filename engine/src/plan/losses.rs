@@ -1,9 +1,9 @@
 //! What a profile's losses need of scene and plan.
 
 use super::{LossError, PlanError};
-use crate::config::{Background, MostGaussians, Profile, Residency};
-use crate::plugins::{DensityVariant, Loss, Losses, Maps};
 use crate::step::{self, StepTensors};
+use kiln_config::plugins::{DensityVariant, Loss, Losses, Maps};
+use kiln_config::{Background, MostGaussians, Profile, Residency};
 use kiln_gpu::memory::{Gpu, MemoryError, PlanLimits};
 use kiln_kernels::density_terms::DensityTerms;
 use kiln_kernels::views::IMAGE_BYTES;

@@ -1,8 +1,8 @@
 //! How a profile asks for its scene to be read.
 
 use super::{PlanError, lenses, losses};
-use crate::config::{self, NormalMaps, Profile};
-use crate::plugins::Maps;
+use kiln_config::plugins::Maps;
+use kiln_config::{NormalMaps, Profile};
 use kiln_scene::{Alpha, AlphaChoice, Axes, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort};
 
 /// How the scene is read.
@@ -13,22 +13,22 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
     Ok(SceneOptions {
         images: (profile.dataset.images != "images").then(|| profile.dataset.images.clone()),
         resolution: Resolution::from_number(i64::from(profile.dataset.resolution))?,
-        eval: profile.dataset.hold_out != config::HoldOut::No,
+        eval: profile.dataset.hold_out != kiln_config::HoldOut::No,
         hold_out: match &profile.dataset.hold_out {
-            config::HoldOut::Yes | config::HoldOut::No => HoldOut::Usual,
-            config::HoldOut::Every(every) => HoldOut::Every(*every as usize),
-            config::HoldOut::Listed(file) => HoldOut::Listed(file.into()),
+            kiln_config::HoldOut::Yes | kiln_config::HoldOut::No => HoldOut::Usual,
+            kiln_config::HoldOut::Every(every) => HoldOut::Every(*every as usize),
+            kiln_config::HoldOut::Listed(file) => HoldOut::Listed(file.into()),
         },
         alpha: match profile.dataset.alpha {
-            config::Alpha::Auto => AlphaChoice::Auto,
-            config::Alpha::Mask => AlphaChoice::Only(Alpha::Mask),
-            config::Alpha::Blend => AlphaChoice::Only(Alpha::Composite),
-            config::Alpha::Ignore => AlphaChoice::Only(Alpha::Ignore),
+            kiln_config::Alpha::Auto => AlphaChoice::Auto,
+            kiln_config::Alpha::Mask => AlphaChoice::Only(Alpha::Mask),
+            kiln_config::Alpha::Blend => AlphaChoice::Only(Alpha::Composite),
+            kiln_config::Alpha::Ignore => AlphaChoice::Only(Alpha::Ignore),
         },
         undistort: match profile.dataset.undistort {
-            config::Undistort::Auto if !lenses::needs_pinholes(profile) => Undistort::ExceptFisheye,
-            config::Undistort::Auto | config::Undistort::Inside => Undistort::Inside,
-            config::Undistort::Whole => Undistort::Whole,
+            kiln_config::Undistort::Auto if !lenses::needs_pinholes(profile) => Undistort::ExceptFisheye,
+            kiln_config::Undistort::Auto | kiln_config::Undistort::Inside => Undistort::Inside,
+            kiln_config::Undistort::Whole => Undistort::Whole,
         },
         masks: match profile.dataset.masks.as_str() {
             "auto" => MaskChoice::Auto,
@@ -67,10 +67,10 @@ pub fn training_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
     let normals = profile.dataset.normals.as_ref();
     let normals = normals.filter(|_| losses.need_maps(Maps::Normals));
     let axes = |maps: &NormalMaps| match maps.axes {
-        config::NormalsAxes::Opengl => Axes::Opengl,
-        config::NormalsAxes::Opencv => Axes::Opencv,
-        config::NormalsAxes::Lub => Axes::Lub,
-        config::NormalsAxes::Rdb => Axes::Rdb,
+        kiln_config::NormalsAxes::Opengl => Axes::Opengl,
+        kiln_config::NormalsAxes::Opencv => Axes::Opencv,
+        kiln_config::NormalsAxes::Lub => Axes::Lub,
+        kiln_config::NormalsAxes::Rdb => Axes::Rdb,
     };
     Ok(SceneOptions {
         depths: depths.map(Into::into),

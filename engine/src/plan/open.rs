@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Faults, PlanError, device_choice};
-use crate::config::{self, Profile};
+use kiln_config::Profile;
 use kiln_gpu::memory::Layout;
 use kiln_gpu::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
 use kiln_kernels::SURFACE_BINDINGS;
@@ -24,7 +24,7 @@ pub struct OpenDevice {
 pub fn layout_of(profile: &Profile) -> Layout {
     if profile.diagnose().guard_bands {
         Layout::Guarded
-    } else if profile.diagnose().validation == config::Validation::Gpu {
+    } else if profile.diagnose().validation == kiln_config::Validation::Gpu {
         Layout::Apart
     } else {
         Layout::Packed
@@ -46,10 +46,10 @@ pub fn list_devices() -> Result<Vec<Caps>, VkError> {
 /// [`PlanError::NoDevice`] when there is none.
 pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, PlanError> {
     let instance = Arc::new(Instance::new(match profile.diagnose().validation {
-        config::Validation::Off => Validation::Off,
-        config::Validation::Core => Validation::Core,
-        config::Validation::Sync => Validation::Synchronization,
-        config::Validation::Gpu => Validation::GpuAssisted,
+        kiln_config::Validation::Off => Validation::Off,
+        kiln_config::Validation::Core => Validation::Core,
+        kiln_config::Validation::Sync => Validation::Synchronization,
+        kiln_config::Validation::Gpu => Validation::GpuAssisted,
     })?);
     let mut devices = instance.devices()?;
     let at = device_choice::choose(&devices, profile.device.select.as_ref()).map_err(PlanError::NoDevice)?;
@@ -168,7 +168,7 @@ fn impossible(asked: Reduction, caps: &Caps, fast: bool) -> PlanError {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, resolve};
+    use kiln_config::{Inputs, resolve};
 
     fn device(kind: DeviceKind, subgroup_size: u32, subgroup_ops: bool, float_atomics: bool) -> Caps {
         let mut caps = Caps::default();

@@ -3,7 +3,7 @@
 use super::look::background;
 use super::model::gib_to_bytes;
 use super::{CapacitySource, PlanError, PlanReport, TrianglesError};
-use crate::config::{Profile, Residency};
+use kiln_config::{Profile, Residency};
 use kiln_scene::{ImageOptions, SceneIndex, estimate_host_bytes, photo_bytes};
 
 /// Views decoded ahead of the one that is needed.

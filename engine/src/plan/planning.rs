@@ -6,7 +6,7 @@ use super::measures::Measures;
 use super::report::{PlanReport, arena_uses};
 use super::train_plan::TrainPlan;
 use super::{BoundError, Faults, PlanError, Remedies, bound, losses};
-use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
+use kiln_config::{LpipsChoice, MostGaussians, Profile, Residency};
 use kiln_gpu::memory::{Budget, Plan, PlanLimits};
 use kiln_kernels::views::Variants;
 use kiln_program::Class;

@@ -8,7 +8,7 @@ use super::first::{FirstModel, plan_first};
 use super::planning::{SIZE_STEP, plan};
 use super::remedy::Remedies;
 use super::{BoundError, Faults, PlanError, TrianglesError, triangles};
-use crate::config::{LpipsChoice, MostGaussians, Profile, Residency};
+use kiln_config::{LpipsChoice, MostGaussians, Profile, Residency};
 use kiln_gaussians::layout::Storage;
 use kiln_gpu::memory::{Budget, PlanLimits};
 use kiln_kernels::views::Variants;
@@ -247,8 +247,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
     use crate::plan::scene_options;
+    use kiln_config::{Inputs, Override, resolve};
     use kiln_gpu::memory::{BlockRounding, GIB, MIB};
     use kiln_kernels::views::{Loops, Reduction, Threads};
 

@@ -3,9 +3,9 @@
 //! Iterations count from 1 to `schedule.iterations`. Rules follow 3D Gaussian Splatting (Kerbl et al. 2023) and
 //! Mip-Splatting (Yu et al. 2024).
 
-use crate::config::{Background, Profile};
-use crate::plugins::{AdamOptions, DensityOptions, DensityVariant, Init, Needs, Optimizer, Sink};
 use crate::step::Terms;
+use kiln_config::plugins::{AdamOptions, DensityOptions, DensityVariant, Init, Needs, Optimizer, Sink};
+use kiln_config::{Background, Profile};
 use kiln_gaussians::bound::Binding;
 
 /// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
@@ -280,7 +280,7 @@ fn adam(profile: &Profile) -> &AdamOptions {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use kiln_config::{Inputs, Override, resolve};
 
     fn recipe(name: &str, sets: &[(&str, &str)]) -> Profile {
         let overrides = sets

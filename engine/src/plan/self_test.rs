@@ -11,7 +11,7 @@ use super::PlanError;
 use super::kernel_timing::{KernelTiming, candidates};
 use super::open::{OpenDevice, rendering_variants, variants_for};
 use super::sample_view::{Sample, SampleView};
-use crate::config::Profile;
+use kiln_config::Profile;
 use kiln_gpu::memory::MemoryError;
 use kiln_gpu::vk::{Device, VkError};
 use kiln_kernels::generated::sort_scatter;

@@ -8,12 +8,12 @@ use super::open::layout_of;
 use super::order::Reorder;
 use super::probe_tensors::ProbeTensors;
 use super::readback::EvalReadback;
-use crate::config::Profile;
 use crate::eval::lpips::{LpipsError, LpipsTensors};
 use crate::step::{
     self, BandTensors, Capacities, DensifyTensors, PairTensors, RecordBandTensors, ResidentImages, STAGING_BYTES,
     StepExtras, StepTensors, Terms, Turns,
 };
+use kiln_config::Profile;
 use kiln_gpu::memory::{Gpu, Layout, Plan, PlanLimits};
 use kiln_kernels::filter_3d::FilterIo;
 use kiln_kernels::histogram;

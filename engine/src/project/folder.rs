@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 
 use super::records::{BlockRecord, Done, FileRecord, InputFile, ProjectRecord, TypedSetting, VERSION};
 use super::{ProjectError, SettingsRecord};
-use crate::config::{Inputs, Override, quoted};
 use crate::export::{digest_of, digest_of_file, file_digest, write_atomic, write_json};
 use crate::record::run_folder::{PlyKind, RunRecord, record_path};
+use kiln_config::{Inputs, Override, quoted};
 
 /// The index of a project.
 pub const PROJECT: &str = "project.json";

@@ -15,8 +15,8 @@ use super::records::{
 };
 use super::split::{Cut, Survey};
 use super::{BlockFolder, ProjectError};
-use crate::config::Inputs;
 use crate::export::{ExportError, make_folder, write_atomic, write_json};
+use kiln_config::Inputs;
 use kiln_scene::math::sub;
 use kiln_scene::origin::{self, ORIGIN_FILE};
 use kiln_scene::{SceneIndex, SceneKind, Subsets, write_subsets};

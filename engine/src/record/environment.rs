@@ -1,8 +1,8 @@
 //! What `env.json` says of device and kernels.
 
 use super::run_folder::{Allocation, Engine, Environment, Host};
-use crate::config::Profile;
 use crate::plan::OpenDevice;
+use kiln_config::Profile;
 use kiln_gpu::vk::Tier;
 use kiln_kernels::views::Variants;
 use kiln_program::TensorTable;

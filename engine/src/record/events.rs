@@ -17,12 +17,12 @@ pub use names::{Primitive, Stage};
 
 use super::evaluated_view::EvaluatedView;
 use super::findings::{MemoryPlace, PressureChange, SpillEvidence};
-use crate::config::PlateauMetric;
 use crate::eval::LpipsRange;
 use crate::eval::{EvalFile, Means, PoseSource, Spread};
 use crate::export::{milliseconds, null_as_nan};
 use crate::plan::CapacitySource;
 use crate::step;
+use kiln_config::PlateauMetric;
 use kiln_gpu::vk::GpuSample;
 use kiln_kernels::counters::Stall;
 use kiln_kernels::histogram::BINS;

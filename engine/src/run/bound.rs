@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::config::Profile;
 use crate::plan::{Demand, Faults, PlanError, PlanReport, plan};
+use kiln_config::Profile;
 use kiln_gaussians::bound::Binding;
 use kiln_gpu::memory::{Budget, PlanLimits};
 use kiln_kernels::views::Variants;

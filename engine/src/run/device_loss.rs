@@ -11,10 +11,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::DeviceLoss;
-use crate::config::{Care, Profile};
 use crate::export::write_json;
 use crate::plan::{Faults, OpenDevice, PlanError, open_device};
 use crate::record::run_folder::REPORT_FILE;
+use kiln_config::{Care, Profile};
 
 /// Attempts to open a device that was lost; drivers take a moment to come back.
 const ATTEMPTS: u32 = 5;

@@ -8,11 +8,11 @@ use super::own_split;
 use super::resolution_phases::Phase;
 use super::stored::{Cameras, of_scene, pictures, size_px, views_of};
 use super::{RunError, StoredError};
-use crate::config::Profile;
 use crate::eval::{DepthPicture, EvalFile, LpipsRange, Picture};
 use crate::mesh::{DepthFile, MeshFile, MeshScores, Truth, TruthSettings};
 use crate::plan::{OpenDevice, pinhole_options};
 use crate::record::events::Progress;
+use kiln_config::Profile;
 use kiln_gpu::vk::DeviceKind;
 use kiln_scene::{Camera, SceneIndex};
 

@@ -1,8 +1,8 @@
 //! Ends a run whose evaluations stopped improving (`schedule.early_stop`).
 
-use crate::config::{EarlyStop, PlateauMetric};
 use crate::eval::Means;
 use crate::record::events::Event;
+use kiln_config::{EarlyStop, PlateauMetric};
 
 /// Watches one figure over the evaluations of a run.
 #[derive(Clone, Debug)]

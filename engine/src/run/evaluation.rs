@@ -2,7 +2,6 @@
 //! give the same figures for the same model.
 
 use super::RunError;
-use crate::config::{Eval, LpipsChoice};
 use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
 use crate::eval::{EvalFile, ViewRow, corrected_psnr, fog_share, view_metrics};
@@ -10,6 +9,7 @@ use crate::plan::{AHEAD, ViewSums};
 use crate::record::events::{Progress, Stage};
 use crate::record::{EvaluatedView, masked_pair};
 use crate::train::Trainer;
+use kiln_config::{Eval, LpipsChoice};
 use kiln_scene::{Camera, ImageStore, Photo, SceneError, SceneIndex, Split, View, ViewId, nearest_point_depth};
 
 /// Views of the training set that are evaluated: every fifth up to the 25th, as the reference report does.

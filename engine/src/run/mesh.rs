@@ -1,9 +1,9 @@
 //! What a mesh at the end of a run will take, before the run begins.
 
 use super::RunError;
-use crate::config::Profile;
 use crate::mesh::{MeshJob, MeshOutlook, most_points};
 use crate::plan::{Faults, FirstModel, Look, available_bytes, pinhole_options};
+use kiln_config::Profile;
 use kiln_gpu::memory::{Budget, PlanLimits};
 use kiln_kernels::views::Variants;
 use kiln_scene::SceneIndex;

@@ -2,12 +2,12 @@
 
 use super::RunError;
 use super::evaluation::Measure;
-use crate::config::Profile;
 use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair};
 use crate::mesh::MeshFile;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, DrawSizes, DrawTensors, Painter};
 use crate::plan::{OpenDevice, ViewSums, background, gib_to_bytes};
+use kiln_config::Profile;
 use kiln_gpu::memory::{Budget, Gpu};
 use kiln_gpu::vk::{CompiledProgram, RecordOptions};
 use kiln_kernels::counters::{Args, Counters};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::RunError;
-use crate::config::Profile;
 use crate::plan::schedule::resolution_scale_at;
 use crate::plan::{AHEAD, image_options};
+use kiln_config::Profile;
 use kiln_scene::{ImageStore, SceneIndex, ViewSampler};
 
 /// One resolution phase.

@@ -17,7 +17,6 @@ use super::left_out::LeftOut;
 use super::resolution_phases::Phase;
 use super::watch::{Context, Orders, Watch};
 use super::{Outlets, RunError, early_stop};
-use crate::config::{Profile, Schedule};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
 use crate::plan::{CapacitySource, OpenDevice, schedule};
@@ -27,6 +26,7 @@ use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{MadeBy, RunFolder, Status};
 use crate::record::sinks::Sinks;
 use crate::train::{StepStatus, Trainer};
+use kiln_config::{Profile, Schedule};
 use kiln_gpu::memory::MIB;
 use kiln_scene::{LoadReport, SceneIndex, ViewSampler};
 

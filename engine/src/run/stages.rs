@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::{RunError, mesh_outlook, refinement_outlook};
-use crate::config::{Profile, SugarStage};
 use crate::mesh::{MeshJob, MeshOutlook};
 use crate::plan::{Faults, FirstModel, Look, PlanReport};
+use kiln_config::{Profile, SugarStage};
 use kiln_gpu::memory::{Budget, PlanLimits};
 use kiln_kernels::views::Variants;
 use kiln_scene::SceneIndex;

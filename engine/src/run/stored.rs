@@ -14,7 +14,6 @@ use super::renderer::{DrawnViews, Renderer};
 use super::resolution_phases::Phase;
 use super::watch::device_budget;
 use super::{RunError, StoredError};
-use crate::config::{ModelKind, Profile};
 use crate::eval::{EvalFile, LpipsRange, Picture, PoseSource};
 use crate::export::{
     ModelFile, PlyComments, PlyParts, RenderMode, model_origin, read_camera_path, read_cameras, read_model_file,
@@ -26,6 +25,7 @@ use crate::plan::{
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
+use kiln_config::{ModelKind, Profile};
 use kiln_gaussians::Gaussians;
 use kiln_gpu::memory::Gpu;
 use kiln_gpu::vk::DeviceKind;

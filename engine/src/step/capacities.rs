@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::TriangleSizes;
-use crate::plugins::{Losses, Maps};
+use kiln_config::plugins::{Losses, Maps};
 use kiln_gaussians::bound::Binding;
 use kiln_gaussians::layout::{CHUNK, StatePlanes, Storage};
 use kiln_kernels::catch_up::ROW_BYTES;

@@ -6,9 +6,9 @@
 use kiln_triangles::schedule::Settings;
 
 use super::uniforms::{self, GroupSteps, Lengths};
-use crate::config::Profile;
 use crate::plan::{schedule::Events, triangles};
 use crate::step::Capacities;
+use kiln_config::Profile;
 use kiln_gaussians::triangles::Limits;
 use kiln_kernels::triangles::{TriangleUniforms, flags, tile_px};
 use kiln_kernels::uniforms::{StepUniforms, flags as step_flags};

@@ -1,9 +1,9 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
-use crate::config::{Background, Profile, RefinePoses};
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
-use crate::plugins::{AdamOptions, Optimizer, Regularizer};
+use kiln_config::plugins::{AdamOptions, Optimizer, Regularizer};
+use kiln_config::{Background, Profile, RefinePoses};
 use kiln_kernels::fading::Progress;
 use kiln_kernels::uniforms::{Group, StepUniforms, flags};
 use kiln_scene::Camera;
@@ -221,7 +221,7 @@ pub(super) fn set_rates(u: &mut StepUniforms, profile: &Profile, lengths: Length
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use kiln_config::{Inputs, Override, resolve};
 
     fn at(recipe: &str, settings: &[(&str, &str)], iteration: u32) -> StepUniforms {
         let set = |(key, value): &(&str, &str)| Override {

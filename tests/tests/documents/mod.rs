@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kiln::cli::{Request, parse};
-use kiln::config::{Inputs, resolve};
+use kiln_config::{Inputs, resolve};
 use kiln_tests::projects::MadeProject;
 use kiln_tests::runs::{self, Scratch};
 

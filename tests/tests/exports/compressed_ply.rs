@@ -4,7 +4,7 @@
 use std::fs;
 
 use kiln::export::{Chosen, Format, deliver};
-use kiln::plugins::Subset;
+use kiln_config::plugins::Subset;
 use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 

@@ -11,7 +11,7 @@ use gltf::binary::Glb;
 use gltf::mesh::Mode;
 use gltf::{Gltf, Primitive, Semantic};
 use kiln::export::{Chosen, Format, deliver};
-use kiln::plugins::Subset;
+use kiln_config::plugins::Subset;
 use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use std::path::Path;
 use kiln::export::{
     Chosen, DeliveryError, Format, PlyFlavor, PlyParts, Stop, deliver, deliver_levels, read_ply, write_ply,
 };
-use kiln::plugins::Subset;
+use kiln_config::plugins::Subset;
 use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use kiln::export::{Chosen, Format, RenderMode, SpzVersion, deliver, read_model};
-use kiln::plugins::Subset;
+use kiln_config::plugins::Subset;
 use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};

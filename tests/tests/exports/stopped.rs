@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use kiln::export::{
     Chosen, DeliveryError, Format, PlyFlavor, PlyParts, SpzVersion, Stop, deliver, deliver_levels, write_ply,
 };
-use kiln::plugins::Subset;
+use kiln_config::plugins::Subset;
 use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 

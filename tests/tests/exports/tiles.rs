@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gltf::binary::Glb;
 use kiln::export::{Chosen, Delivered, Format, RenderMode, deliver, read_model, summarize_file};
-use kiln::plugins::Subset;
+use kiln_config::plugins::Subset;
 use kiln_gaussians::Gaussians;
 use kiln_tests::runs::Scratch;
 use serde_json::{Value, json};

@@ -92,7 +92,7 @@ fn trainer(device: &Arc<vk::Device>, setup: &Setup, masked: bool) -> Trainer {
     )
     .expect("fits");
     let pages = plan.tensors.resident.pages.len();
-    let resident = profile.dataset.residency == kiln::config::Residency::Device;
+    let resident = profile.dataset.residency == kiln_config::Residency::Device;
     assert!(if resident { pages >= 3 } else { pages == 0 }, "{pages} pages");
     Trainer::new(device, profile.clone(), plan, report, &index, Some(&model), faults).expect("commits")
 }

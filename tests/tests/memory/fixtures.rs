@@ -165,11 +165,11 @@ fn a_cap_is_never_above_any_of_its_limits_and_never_wraps() {
 #[test]
 fn shipped_profiles_rise_with_the_card() {
     let gib = |name: &str| {
-        let inputs = kiln::config::Inputs {
+        let inputs = kiln_config::Inputs {
             profile: Some(name.to_owned()),
             ..Default::default()
         };
-        kiln::config::resolve(&inputs).unwrap().memory.cap_gib.unwrap()
+        kiln_config::resolve(&inputs).unwrap().memory.cap_gib.unwrap()
     };
     let caps = ["8gb", "16gb", "24gb"].map(gib);
     assert!(caps.is_sorted_by(|a, b| a < b), "{caps:?}");

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kiln::config::{Inputs, Override, Profile, resolve};
 use kiln::export::read_ply;
 use kiln::plan::{BoundError, FirstModel, PlanError, plan, scene_options};
 use kiln::run::ResumeFrom;
 use kiln::run::interrupt::Interrupt;
 use kiln::run::refinement_outlook;
+use kiln_config::{Inputs, Override, Profile, resolve};
 use kiln_gpu::memory::{BlockRounding, Budget, MIB, PlanLimits};
 use kiln_kernels::views::Reduction;
 use kiln_mesh::{Mesh, ply};
@@ -416,7 +416,7 @@ fn plans_are_exact_and_refuse_with_what_fits() {
     let many = outlook(&small, 2_000_001, 64).err().unwrap().to_string();
     assert!(many.contains("memory.max_gaussians"), "{many}");
     let mut large = default;
-    large.memory.max_gaussians = kiln::config::MostGaussians::UpTo(100_000_000);
+    large.memory.max_gaussians = kiln_config::MostGaussians::UpTo(100_000_000);
     let large = outlook(&large, 12_000_000, 64).err().unwrap().to_string();
     assert!(large.contains("at most 11184810"), "{large}");
 }

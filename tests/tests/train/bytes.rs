@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kiln::config::{Profile, Storage};
 use kiln::plan::{
     BytesPer, CapacitySource, Demand, DemandSource, Measures, PlanReport, TrainPlan, Unit, plan, scene_options,
 };
 use kiln::step::Capacities;
+use kiln_config::{Profile, Storage};
 use kiln_gaussians::morton::Frame;
 use kiln_gpu::memory::{BlockRounding, Budget, GIB, Gpu, MIB, PlanLimits};
 use kiln_kernels::views::{Loops, Reduction, Threads, Variants};

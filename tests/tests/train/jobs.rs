@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use kiln::config::{Inputs, Override};
 use kiln::jobs::{self, JobError, Meshed, News, RequestError, SplitEnd, TrainEnd};
 use kiln::mesh::MeshEvent;
 use kiln::project::SplitOptions;
 use kiln::run::Outlets;
 use kiln::run::interrupt::Interrupt;
+use kiln_config::{Inputs, Override};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, Scratch, json};
 

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::config::Residency;
 use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
 use kiln::run::interrupt::Interrupt;
+use kiln_config::Residency;
 use kiln_gpu::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
 use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln_scene::SceneIndex;

@@ -5,9 +5,9 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::config::{Inputs, resolve};
 use crate::plan::{Faults, step_extras, variants_for};
 use crate::step::{Capacities, ResidentImages, StepTensors, train_step};
+use kiln_config::{Inputs, resolve};
 use kiln_gpu::vk::{Caps, Device, Instance, Validation};
 use kiln_program::{Command, Program, TensorTable};
 

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 
 use super::{DEVICE, Flag, SETTINGS, Value};
-use crate::config::Override;
+use kiln_config::Override;
 
 /// Keys whose flags `eval` and `render` have too.
 const MODEL_KEYS: [&str; 6] = [

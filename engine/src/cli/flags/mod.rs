@@ -15,7 +15,7 @@ pub(super) use others::page;
 pub(super) use refused::{RefusedFlag, find_refused};
 use whole::whole;
 
-use crate::config::quoted;
+use kiln_config::quoted;
 
 /// A flag that sets a key.
 pub(super) struct Flag {

@@ -7,7 +7,7 @@ use super::others::{GAUSSIANS, KNOWN_COMMAND, MESHES, OTHERS, Row, TRIANGLES, ex
 use super::{find_refused, page};
 use crate::cli::exit::{Exit, Failure as _};
 use crate::cli::{Request, UsageError, parse};
-use crate::config::{ConfigError, HoldOut, Inputs, LpipsChoice, Profile, resolve};
+use kiln_config::{ConfigError, HoldOut, Inputs, LpipsChoice, Profile, resolve};
 
 fn rows() -> impl Iterator<Item = &'static Row> {
     GAUSSIANS.iter().chain(OTHERS).chain(MESHES).chain(TRIANGLES)

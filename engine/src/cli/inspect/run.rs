@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::super::eval::{plain, print_low_views};
 use super::{Description, count, mib, pretty};
-use crate::config::{Inputs, Profile, resolve};
 use crate::eval::{EvalFile, NamedView};
 use crate::jobs::shell::argument_word;
 use crate::project::last_step;
@@ -17,6 +16,7 @@ use crate::record::run_folder::{
     checkpoints_path, config_path, environment_path, is_written_to, record_path,
 };
 use crate::record::sinks::METRICS_FILE;
+use kiln_config::{Inputs, Profile, resolve};
 
 /// What a run folder holds.
 #[derive(Debug, Serialize)]
@@ -131,7 +131,7 @@ fn keep_up(record: &mut RunRecord, metrics: &Path) {
 
 /// One line on what is trained, how and for how long.
 fn recipe(profile: &Profile) -> String {
-    let losses: Vec<&str> = profile.losses.iter().map(crate::plugins::Loss::kind).collect();
+    let losses: Vec<&str> = profile.losses.iter().map(kiln_config::plugins::Loss::kind).collect();
     if profile.is_triangles() {
         return format!(
             "triangles with {}, SH degree {}, resolution {}, seed {}",

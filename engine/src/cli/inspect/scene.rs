@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::{Description, count, extent, mib, pretty};
-use crate::config::Profile;
 use crate::jobs::shell::word;
 use crate::plan::scene_options;
 use crate::run::RunError;
+use kiln_config::Profile;
 use kiln_gpu::memory::GIB;
 use kiln_gpu::vk::{Caps, DeviceKind};
 use kiln_scene::{CameraReport, SceneIndex, SceneOptions, SceneReport};
@@ -247,7 +247,7 @@ fn grouped(cameras: &[CameraReport]) -> Vec<(CameraReport, usize)> {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, resolve};
+    use kiln_config::{Inputs, resolve};
     use kiln_gpu::vk::MemoryHeap;
 
     #[test]

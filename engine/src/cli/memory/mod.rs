@@ -7,9 +7,9 @@ use std::path::Path;
 
 use super::exit::unprinted;
 use super::{Exit, Failure, find};
-use crate::config::{Inputs, resolve};
 use crate::record::events::Primitive;
 use crate::record::run_folder::config_path;
+use kiln_config::{Inputs, resolve};
 use kiln_gpu::memory::MIB;
 use report::MemoryReport;
 

@@ -4,10 +4,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::{complete, golden, path, system};
-use crate::config::ConfigError;
 use crate::export::{DeliveryError, ExportError, FileError, PlyError};
 use crate::record::run_folder::RunFolderError;
 use crate::train::checkpoint::CheckpointError;
+use kiln_config::ConfigError;
 
 fn full() -> ExportError {
     ExportError::new(Path::new("runs/a/run.json"), system(ErrorKind::StorageFull))

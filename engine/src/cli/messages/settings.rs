@@ -2,7 +2,7 @@
 
 use super::{complete, golden, path};
 use crate::cli::{ProfilesError, UsageError, parse};
-use crate::config::{At, AutoError, ConfigError};
+use kiln_config::{At, AutoError, ConfigError};
 
 fn typed(line: &str) -> UsageError {
     parse(line.split_whitespace()).unwrap_err()

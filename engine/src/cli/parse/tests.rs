@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::{AutoError, Background, Budget, DeviceChoice, HoldOut, LpipsChoice, MostGaussians, Profile};
+use kiln_config::{AutoError, Background, Budget, DeviceChoice, HoldOut, LpipsChoice, MostGaussians, Profile};
 
 const CPU: Budget = Budget {
     bytes: 1 << 34,

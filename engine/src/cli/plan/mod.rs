@@ -8,11 +8,11 @@ use super::exit::unprinted;
 use super::listener::Listener;
 use super::mesh_words::print_outlook;
 use super::{Exit, Failure, Plan, explain as explanation};
-use crate::config::SugarStage;
 use crate::jobs::{self, Planned};
 use crate::plan::{PlanReport, Prediction};
 use crate::record::words::count;
 use crate::run::StagesOutlook;
+use kiln_config::SugarStage;
 use kiln_gpu::memory::MIB;
 
 /// Plans and prints to `out`.

@@ -3,7 +3,7 @@
 use super::super::{Fused, fuse};
 use super::contribution::strongest;
 use super::{DeliveryError, Stop, quantize};
-use crate::plugins::{Subset, corners};
+use kiln_config::plugins::{Subset, corners};
 use kiln_gaussians::Gaussians;
 use kiln_gaussians::layout::sh_coefficients;
 use kiln_scene::math::sigmoid;

@@ -80,7 +80,7 @@ fn log_area([a, b, c]: [f32; 3]) -> f64 {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::plugins::Subset;
+    use kiln_config::plugins::Subset;
     use kiln_gaussians::Gaussians;
 
     fn model(means: &[[f32; 3]]) -> Gaussians {

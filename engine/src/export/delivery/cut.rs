@@ -70,7 +70,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::super::{Chosen, Format, SpzVersion, deliver, read_model};
     use crate::export::PlyComments;
-    use crate::plugins::Subset;
+    use kiln_config::plugins::Subset;
     use kiln_gaussians::Gaussians;
     use kiln_scratch::Scratch;
 

@@ -7,7 +7,7 @@ use super::cut::Cut;
 use super::spz::{self, SpzVersion};
 use super::{Chosen, DeliveryError, compressed_ply, glb, morton, ply, sog, source::Source, stop, streamed, tiles};
 use crate::export::{PlyComments, PlyParts, Stop};
-use crate::plugins::{Exporter, Subset};
+use kiln_config::plugins::{Exporter, Subset};
 
 /// A format that models are handed out in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,7 +47,7 @@ fn spread(value: u64) -> u64 {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::plugins::Subset;
+    use kiln_config::plugins::Subset;
     use kiln_gaussians::Gaussians;
 
     #[test]

@@ -182,7 +182,7 @@ fn push(cloud: &mut Cloud, row: &[u8]) {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::plugins::Subset;
+    use kiln_config::plugins::Subset;
     use kiln_gaussians::Gaussians;
 
     /// Whatever the number of buckets, leaves hold what the model holds, and no file is left.

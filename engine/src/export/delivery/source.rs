@@ -7,7 +7,7 @@ use kiln_sog::levels::{Cloud, LEAF, Tree};
 use super::super::PlyParts;
 use super::partition::Partition;
 use super::{Chosen, DeliveryError, Stop};
-use crate::plugins::Subset;
+use kiln_config::plugins::Subset;
 
 /// Gaussians read at a time.
 const PART: usize = 1 << 16;

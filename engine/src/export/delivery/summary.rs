@@ -344,7 +344,7 @@ mod tests {
     use super::super::{Chosen, Format, SpzVersion, deliver};
     use super::*;
     use crate::export::{PlyComments, RenderMode};
-    use crate::plugins::Subset;
+    use kiln_config::plugins::Subset;
     use kiln_gaussians::Gaussians;
     use kiln_scene::SplitMix64;
     use kiln_scratch::Scratch;

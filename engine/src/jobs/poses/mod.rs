@@ -12,9 +12,9 @@ use colmap::{Colmap, LOG, found};
 
 use super::news::{Listener, News};
 use super::{JobError, Settings};
-use crate::config::{Override, Profile};
 use crate::record::run_folder::{Which, place};
 use crate::run::interrupt::{Interrupt, Signal};
+use kiln_config::{Override, Profile};
 use kiln_scene::{SceneError, SceneIndex};
 
 /// COLMAP could not be used.

@@ -7,10 +7,10 @@ use kiln_files::open_regular;
 
 use super::super::JobError;
 use super::{Chain, Work};
-use crate::config::Profile;
 use crate::export::{ExportError, digest_of, file_digest, write_atomic};
 use crate::record::run_folder::{PlyKind, RunFolder};
 use crate::run::Location;
+use kiln_config::Profile;
 
 impl Chain {
     /// Hands the last model of the run in `from` out under a name of its own, and lists it.

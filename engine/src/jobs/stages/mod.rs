@@ -14,10 +14,8 @@ use files::{digest, made_by, model};
 use super::JobError;
 use super::mesh::{StageRows, list, made_of};
 use super::news::{Listener, News};
-use crate::config::{Inputs, Profile, SugarStage, resolve};
 use crate::mesh::Up;
 use crate::plan::{Faults, open_device};
-use crate::plugins::Init;
 use crate::record::events::Stage;
 use crate::record::run_folder::{
     BOUND_MESH, BOUND_PLY, COARSE_PLY, Existing, MadeBy, NewRun, REFINED, RunFolder, RunRecord, RunScene, StageRecord,
@@ -26,6 +24,8 @@ use crate::record::run_folder::{
 use crate::record::sinks::Stamp;
 use crate::run::interrupt::Interrupt;
 use crate::run::{Location, Outlets, ResumeFrom, RunEnd, RunRequest, Stored, run as run_training};
+use kiln_config::plugins::Init;
+use kiln_config::{Inputs, Profile, SugarStage, resolve};
 
 /// Folder of a mesh, in the run.
 const MESH: &str = "mesh";

@@ -7,9 +7,9 @@ use kiln_mesh::{Mesh, charts};
 
 use super::fill::Canvas as Filled;
 use super::texels::{NONE, owners, point};
-use crate::config::{self, TextureKind};
 use crate::mesh::DrawnError;
 use crate::mesh::raster::{CHUNK_TRIANGLES, Canvas, Chunks, Coat, DrawSizes, DrawTensors, Texture};
+use kiln_config::TextureKind;
 use kiln_gpu::memory::{Gpu, MemoryError, Plan, PlanLimits};
 use kiln_gpu::vk::{CompiledProgram, Device, RecordOptions};
 use kiln_kernels::mesh_gather::{self, GatherIo};
@@ -41,12 +41,12 @@ pub enum Layout {
 /// Texels along the side of a square, as SuGaR has them.
 const SQUARE: u32 = 8;
 
-impl config::Mesh {
+impl Layout {
     /// The layout that the settings ask for; none for no picture.
-    pub(in crate::mesh) fn layout(&self) -> Option<Layout> {
-        match self.texture.kind {
-            TextureKind::Charts => Some(Layout::Charts { size: self.texels() }),
-            TextureKind::Squares => Some(Layout::Squares { square: SQUARE }),
+    pub(in crate::mesh) fn of(mesh: &kiln_config::Mesh) -> Option<Self> {
+        match mesh.texture.kind {
+            TextureKind::Charts => Some(Self::Charts { size: mesh.texels() }),
+            TextureKind::Squares => Some(Self::Squares { square: SQUARE }),
             TextureKind::None => None,
         }
     }

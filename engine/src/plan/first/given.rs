@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::config::{MostGaussians, Profile};
 use crate::export::{Chosen, ModelFile, fuse, model_origin, read_model_file};
 use crate::plan::PlanError;
-use crate::plugins::Subset;
+use kiln_config::plugins::Subset;
+use kiln_config::{MostGaussians, Profile};
 use kiln_gaussians::Gaussians;
 use kiln_gaussians::init::InitError;
 use kiln_gaussians::layout::sh_coefficients;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::plan::PlanError;
-use crate::plugins::{PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
+use kiln_config::plugins::{PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions};
 use kiln_gaussians::init;
 use kiln_scene::{Camera, Point, SceneIndex, SceneKind, read_points};
 

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::config::{Inputs, Override, resolve};
 use crate::export::{PlyComments, PlyFlavor, fuse, write_ply};
 use crate::plan::model::scene_options;
 use crate::plan::photos::image_options;
+use kiln_config::{Inputs, Override, resolve};
 use kiln_scene::SceneIndex;
 use kiln_scratch::Scratch;
 

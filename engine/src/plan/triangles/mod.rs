@@ -5,8 +5,8 @@ mod start;
 
 use kiln_triangles::schedule::Settings;
 
-use crate::config::Profile;
-use crate::plugins::AdamOptions;
+use kiln_config::Profile;
+use kiln_config::plugins::AdamOptions;
 use kiln_kernels::triangles::{TriangleUniforms, flags, tile_px};
 use kiln_kernels::uniforms::{Group, StepUniforms, flags as step_flags};
 

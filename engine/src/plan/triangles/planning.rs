@@ -4,7 +4,6 @@
 //! too many; what is short of room are intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or
 //! under `up to N` what the budget holds of them.
 
-use crate::config::{MostGaussians, Profile, TriangleGradient};
 use crate::plan::capacity::{CapacitySource, pixel_sizes};
 use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
@@ -13,6 +12,7 @@ use crate::plan::readback::EvalReadback;
 use crate::plan::{Faults, PlanError, Remedies, TrianglesError, available_bytes, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
 use crate::step::{self, BandTensors, Capacities, ResidentImages, StepTensors, Terms, TriangleSizes, Turns};
+use kiln_config::{MostGaussians, Profile, TriangleGradient};
 use kiln_gaussians::layout::chunk_within;
 use kiln_gpu::memory::{Budget, PlanLimits};
 use kiln_kernels::triangles::tile_px;
@@ -356,7 +356,7 @@ fn capacities(
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, resolve};
+    use kiln_config::{Inputs, resolve};
 
     #[test]
     fn room_for_intersections_rises_with_the_level_and_ends_where_triangles_are_many() {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::config::ConfigError;
 use crate::export::ExportError;
+use kiln_config::ConfigError;
 
 /// A refused or failed use of a run folder.
 #[derive(Debug, thiserror::Error)]

@@ -18,7 +18,6 @@ use serde_json::Value;
 
 use self::checker::problem;
 use super::*;
-use crate::config::{Inputs, resolve};
 use crate::eval::LpipsRange;
 use crate::eval::{ViewRow, view_metrics};
 use crate::export::{MeanOpacity, PlyComments, PlyFlavor, RenderMode, write_ply};
@@ -29,6 +28,7 @@ use crate::record::events::{
 };
 use crate::record::pictures::PictureWriter;
 use crate::record::sinks::{Sinks, Stamp};
+use kiln_config::{Inputs, resolve};
 use kiln_gaussians::Gaussians;
 use kiln_gpu::vk::{GpuSample, Throttle};
 use kiln_program::Shape;

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::config::{ConfigError, Inputs, LayerNames, Profile, layer_names};
+use kiln_config::{ConfigError, Inputs, LayerNames, Profile, layer_names};
 
 /// What made a run; one that is resumed keeps its first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +64,7 @@ fn without_folders(name: &str) -> String {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{resolve, to_yaml};
+    use kiln_config::{resolve, to_yaml};
     use kiln_scratch::Scratch;
 
     fn names(inputs: &Inputs) -> [Option<String>; 2] {

@@ -46,12 +46,12 @@ use self::paths::{
 };
 use self::presence::{clear, lock, present, refuse_links};
 use super::evaluated_view::PictureKind;
-use crate::config::{Profile, SugarStage, to_yaml};
 use crate::eval::EvalFile;
 use crate::export::{
     CameraRecord, ExportError, camera_records, file_digest, make_folder, remove_leftovers, write_atomic, write_cameras,
     write_json, write_points,
 };
+use kiln_config::{Profile, SugarStage, to_yaml};
 use kiln_scene::{Point, SceneIndex, Split};
 
 /// What to do with a run that is already in the folder.

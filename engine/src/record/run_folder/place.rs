@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::paths::{RUN, record_path};
 use super::{RunFolder, RunRecord};
-use crate::config;
+use kiln_config;
 use kiln_scene::file_safe;
 
 /// Folder of runs without an output of their own.
@@ -39,7 +39,7 @@ impl Which {
 /// `runs/NAME` or, for a new run, the first of `runs/NAME`, `runs/NAME-2`, ... that is not taken; for one that goes on the
 /// last of these that is a run of the scene.
 #[must_use]
-pub fn place(run: &config::Run, scene: &str, which: Which) -> PathBuf {
+pub fn place(run: &kiln_config::Run, scene: &str, which: Which) -> PathBuf {
     let name = run.name.as_deref().map(file_safe);
     match (&run.output, name) {
         (Some(output), Some(name)) if !Path::new(output).join(RUN).exists() => Path::new(output).join(name),
@@ -92,8 +92,8 @@ mod tests {
     use super::*;
     use kiln_scratch::Scratch;
 
-    fn run(name: Option<&str>, output: Option<&Path>) -> config::Run {
-        config::Run {
+    fn run(name: Option<&str>, output: Option<&Path>) -> kiln_config::Run {
+        kiln_config::Run {
             name: name.map(str::to_owned),
             output: output.map(|path| path.display().to_string()),
         }

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{MadeBy, RunFolderError};
-use crate::config::SugarStage;
 use crate::eval::{Means, SetReport, Spread};
 use crate::export::file_digest;
+use kiln_config::SugarStage;
 use kiln_scene::SceneIndex;
 
 /// Version of `run.json`.

@@ -9,10 +9,10 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use super::{HostLoad, Receiver};
-use crate::config::Adaptation;
 use crate::export::ExportError;
 use crate::record::events::{EvalRow, Event, EventRow, MemoryRow, Progress, RunEvent, Stage, Start, TrainRow};
 use crate::record::words::{clock, count};
+use kiln_config::Adaptation;
 
 /// Least time between two redraws on a terminal.
 const REDRAW_EVERY: Duration = Duration::from_millis(100);

@@ -26,7 +26,7 @@ pub use worker::Worker;
 
 use super::events::RunEvent;
 use crate::export::ExportError;
-use crate::plugins;
+use kiln_config::plugins;
 
 /// File name of the metrics, inside the run folder.
 pub const METRICS_FILE: &str = "metrics.jsonl";
@@ -219,8 +219,8 @@ impl Sinks {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, resolve};
     use crate::record::events::{Event, EventRow};
+    use kiln_config::{Inputs, resolve};
     use kiln_scratch::Scratch;
     use std::fs;
 

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use super::recovery::Begun;
 use super::{ResumeFrom, RunRequest, Session, Stage};
-use crate::config::Profile;
 use crate::eval::lpips::Lpips;
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
@@ -25,6 +24,7 @@ use crate::run::watch::{self, Guard, Orders, device_budget};
 use crate::run::{Outlets, RunError, early_stop, evaluation};
 use crate::train::Trainer;
 use crate::train::checkpoint::{self, OpenCheckpoint};
+use kiln_config::Profile;
 use kiln_gpu::memory::{Gpu, MIB};
 use kiln_gpu::vk::DeviceKind;
 use kiln_kernels::views::Variants;

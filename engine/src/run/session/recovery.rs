@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::{Pause, ResumeFrom, RunEnd, RunError, RunRequest, Session};
-use crate::config::Profile;
 use crate::plan::{Faults, OpenDevice};
 use crate::record::events::{Event, Stage};
 use crate::record::run_folder::{MadeBy, REPORT_FILE, RunFolder, RunScene, Status};
@@ -13,6 +12,7 @@ use crate::run::device_loss::{careful, reopen, write_report};
 use crate::run::error::DeviceLoss;
 use crate::run::interrupt::Interrupt;
 use crate::train::TrainError;
+use kiln_config::Profile;
 use kiln_gpu::vk::Tier;
 use kiln_scene::SceneIndex;
 

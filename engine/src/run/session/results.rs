@@ -12,12 +12,12 @@ use crate::export::{
 };
 use crate::mesh::{Up, export_triangles, write_bound, write_triangles};
 use crate::plan::Look;
-use crate::plugins::Exporter;
 use crate::record::events::{EvalRow, Event, RunEvent};
 use crate::record::run_folder::PlyKind;
 use crate::run::RunError;
 use crate::run::resolution_phases::Phase;
 use crate::train::TrainError;
+use kiln_config::plugins::Exporter;
 use kiln_gaussians::Gaussians;
 use kiln_scene::Split;
 

@@ -1,9 +1,9 @@
 //! Growth where there should be none: after the last densification the number of Gaussians may not rise.
 
 use super::{Context, Watch};
-use crate::config::Profile;
 use crate::run::RunError;
 use crate::train::StepStatus;
+use kiln_config::Profile;
 
 /// Watches the number of Gaussians from step to step.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl Watch for Growth {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use kiln_config::{Inputs, Override, resolve};
 
     fn profile(sets: &[(&str, &str)]) -> Profile {
         let overrides = sets.iter().map(|(key, value)| Override {

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::{Context, Watch};
-use crate::config::Profile;
 use crate::export::{ExportError, PlyComments, PlyFlavor, write_ply};
 use crate::mesh::{MeshError, write_triangles};
 use crate::plan::Look;
@@ -16,6 +15,7 @@ use crate::record::events::Event;
 use crate::record::sinks::worker::Worker;
 use crate::run::RunError;
 use crate::run::session::{comments, triangle_comments};
+use kiln_config::Profile;
 use kiln_gaussians::Gaussians;
 use kiln_gaussians::triangles::TriangleModel;
 

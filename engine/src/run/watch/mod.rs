@@ -23,13 +23,13 @@ pub(super) use guard::Guard;
 pub use guard::device_budget;
 
 use super::RunError;
-use crate::config::Profile;
 use crate::plan::{Faults, most_intersections};
 use crate::record::events::{Event, EventRow, RunEvent};
 use crate::record::run_folder::RunFolder;
 use crate::record::sinks::Sinks;
 use crate::train::checkpoint::CheckpointState;
 use crate::train::{StepStatus, Trainer};
+use kiln_config::Profile;
 use kiln_gpu::memory::Gpu;
 
 /// What watchers want of the loop.

@@ -1,9 +1,9 @@
 //! Ends a run whose model outgrew its capacity, under `memory.on_full: stop`.
 
 use super::{Context, Watch};
-use crate::config::OnFull;
 use crate::record::events::{Event, EventRow};
 use crate::run::RunError;
+use kiln_config::OnFull;
 
 pub(super) struct Overflow;
 

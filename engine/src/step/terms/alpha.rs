@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::ImageTerm;
-use crate::plugins::Loss;
 use crate::step::{Capacities, StepTensors};
+use kiln_config::plugins::Loss;
 use kiln_kernels::alpha_loss;
 use kiln_kernels::views::Pixels;
 use kiln_program::{Class, Program, Span, Tag, TensorTable};

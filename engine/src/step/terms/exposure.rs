@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{ImageTerm, Learnt};
-use crate::plugins::Loss;
 use crate::step::{Capacities, StepTensors};
+use kiln_config::plugins::Loss;
 use kiln_kernels::exposure::{self, Exposures};
 use kiln_kernels::views::Pixels;
 use kiln_program::{Class, Program, Span, Tag, TensorTable};

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use super::{Capacities, PairTensors, StepTensors, Terms};
-use crate::plugins::Loss;
+use kiln_config::plugins::Loss;
 use kiln_kernels::pose::{self, Poses};
 use kiln_kernels::surface_depth::Depths;
 use kiln_kernels::views::{Pixels, Surface};

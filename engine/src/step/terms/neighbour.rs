@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Seen, SurfaceTerm};
-use crate::plugins::Loss;
 use crate::step::{PairTensors, StepTensors};
+use kiln_config::plugins::Loss;
 use kiln_kernels::neighbor_loss::{self, PairWeights};
 use kiln_kernels::plane_loss;
 use kiln_kernels::surface_depth::Depths;

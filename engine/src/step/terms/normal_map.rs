@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Seen, SurfaceTerm};
-use crate::plugins::Loss;
 use crate::step::StepTensors;
+use kiln_config::plugins::Loss;
 use kiln_kernels::fading::FadingWeight;
 use kiln_kernels::normal_map_loss;
 use kiln_kernels::surface_depth::Depths;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Seen, SurfaceTerm};
-use crate::plugins::Loss;
 use crate::step::StepTensors;
+use kiln_config::plugins::Loss;
 use kiln_kernels::plane_loss::{self, Kind, PlaneLossIo};
 use kiln_kernels::surface_depth::Depths;
 use kiln_program::{Class, Program, Tag, TensorTable};

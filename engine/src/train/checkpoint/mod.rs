@@ -26,10 +26,10 @@ use planes::Stored;
 
 use super::peaks::Peaks;
 use super::uniforms::GroupSteps;
-use crate::config::Profile;
 use crate::export::disk_of_process;
-use crate::plugins::{Auto, DensityOptions, Regularizer};
 use crate::step::{Capacities, StepTensors, mesh_state};
+use kiln_config::Profile;
+use kiln_config::plugins::{Auto, DensityOptions, Regularizer};
 use kiln_gpu::memory::{Gpu, MemoryError};
 use kiln_kernels::counters::Counters;
 use kiln_kernels::neighbors::Part;

@@ -14,11 +14,11 @@
 use std::mem::offset_of;
 
 use super::{Flight, Trainer};
-use crate::config::Profile;
 use crate::plan::Job;
 use crate::plan::schedule::{self, group};
-use crate::plugins::{AdamOptions, Optimizer};
 use crate::train::TrainError;
+use kiln_config::Profile;
+use kiln_config::plugins::{AdamOptions, Optimizer};
 use kiln_kernels::catch_up;
 use kiln_kernels::uniforms::StepUniforms;
 use kiln_program::Program;
@@ -120,7 +120,7 @@ impl Trainer {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use kiln_config::{Inputs, Override, resolve};
 
     fn profile(settings: &[(&str, &str)]) -> Profile {
         let set = |(key, value): &(&str, &str)| Override {

@@ -1,7 +1,7 @@
 //! The pass whose work never changes, timed on the device of a run.
 
-use kiln::config::{DeviceChoice, Inputs, resolve};
 use kiln::plan::{Faults, open_device};
+use kiln_config::{DeviceChoice, Inputs, resolve};
 use kiln_gpu::memory::Gpu;
 use kiln_gpu::vk::RecordOptions;
 use kiln_kernels::reference;

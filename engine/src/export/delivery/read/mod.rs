@@ -143,7 +143,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::super::{Chosen, Format, SpzVersion, deliver};
     use super::*;
-    use crate::plugins::Subset;
+    use kiln_config::plugins::Subset;
 
     #[test]
     fn what_a_model_is_relative_to_follows_from_its_file() {

@@ -21,9 +21,9 @@ use super::worker::Worker;
 use super::{FLUSH_EVERY, Receiver, Stamp};
 use crate::eval::{Picture, PictureError};
 use crate::export::ExportError;
-use crate::plugins::TensorboardOptions;
 use crate::record::evaluated_view::{EvaluatedView, PictureKind};
 use crate::record::events::{EvalRow, Event, GpuRow, Histograms, MemoryRow, Primitive, RunEvent, TrainRow};
+use kiln_config::plugins::TensorboardOptions;
 use kiln_gpu::vk::Throttle;
 use kiln_kernels::histogram::Quantity;
 

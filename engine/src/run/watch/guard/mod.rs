@@ -17,7 +17,7 @@ mod source;
 mod spill;
 
 use super::{Context, Watch};
-use crate::config::{OnSpill, Profile};
+use kiln_config::{OnSpill, Profile};
 use kiln_gpu::vk::{Caps, DeviceKind};
 
 pub use source::device_budget;

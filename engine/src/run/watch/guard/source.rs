@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::config::Profile;
 use crate::plan::{BudgetFault, OpenDevice, REFERENCE_BYTES};
+use kiln_config::Profile;
 use kiln_gpu::memory::{Budget, MIB};
 use kiln_gpu::vk::{Caps, Device, DeviceKind};
 

@@ -1,7 +1,7 @@
 //! What the loss `neighbour`, which compares views with neighbouring ones, does not go together with.
 
-use crate::config::{ConfigError, Inputs, Override, Profile, resolve};
 use crate::plugins::{Loss, NeighbourOptions};
+use crate::{ConfigError, Inputs, Override, Profile, resolve};
 
 const LOSSES: &str = "[{ kind: l1 }, { kind: dssim }, { kind: normals }, { kind: neighbour }]";
 

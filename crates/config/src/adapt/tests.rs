@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::{Inputs, Override, resolve, resolve_for, rules_of, to_yaml};
+use crate::{Inputs, Override, resolve, resolve_for, rules_of, to_yaml};
 
 /// A recipe file that is removed on drop.
 struct Recipe(PathBuf);

@@ -56,7 +56,7 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
 impl Profile {
     /// The first loss that blends surfaces; none where images are all.
     #[must_use]
-    pub(crate) fn loss_of_surfaces(&self) -> Option<&Loss> {
+    pub fn loss_of_surfaces(&self) -> Option<&Loss> {
         self.losses.iter().find(|loss| loss.needs().surface.is_some())
     }
 

@@ -252,7 +252,7 @@ fn steps_scaler_scales_every_step_number() {
 
 #[test]
 fn the_checked_in_schema_is_current() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/schema.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/schema.json");
     let generated = schema_json();
     let checked_in = std::fs::read_to_string(path).unwrap_or_default();
     if std::env::var_os("KILN_BLESS").is_some_and(|value| value == "1") {

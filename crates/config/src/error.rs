@@ -174,7 +174,7 @@ impl ConfigError {
 }
 
 /// `known`, the ones most like `found` first; ties keep their order.
-pub(crate) fn nearest(found: &str, known: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+pub fn nearest(found: &str, known: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
     let mut known: Vec<String> = known.into_iter().map(Into::into).collect();
     known.sort_by_cached_key(|candidate| edit_distance(found, candidate));
     known

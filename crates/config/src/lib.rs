@@ -22,6 +22,7 @@ mod most_gaussians;
 mod moved;
 mod named;
 mod normal_maps;
+pub mod plugins;
 mod profile;
 mod read;
 mod rules;
@@ -40,7 +41,7 @@ pub use bound::{Bound, VertexUnits};
 pub use checks::Validation;
 pub use cull::{Cull, CullKind};
 pub use device_choice::DeviceChoice;
-pub(crate) use error::nearest;
+pub use error::nearest;
 pub use error::{At, ConfigError};
 pub use hold_out::HoldOut;
 pub use layers::{

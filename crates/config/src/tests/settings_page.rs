@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::config::layers::DEFAULT;
-use crate::config::schema_json;
+use crate::layers::DEFAULT;
+use crate::schema_json;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/guide/settings.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/settings.md");
 
 const HEAD: &str = "# Settings
 
@@ -276,7 +276,7 @@ fn pages_name_keys_that_exist() {
         .map(String::as_str)
         .filter(|key| !key.contains('.'))
         .collect();
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let guide = std::fs::read_dir(root.join("docs/guide")).unwrap();
     let pages = guide.map(|entry| entry.unwrap().path());
     let mut seen = 0;

@@ -75,8 +75,9 @@ impl Profile {
             .then(|| self.mesh_splatting().schedule(self.schedule.iterations, degrees))
     }
 
-    /// Most points of a first model, and the key that says so; none where no key does.
-    pub(crate) fn most_points(&self) -> Option<u32> {
+    /// Most points that a first model of triangles is made of; none for models of Gaussians.
+    #[must_use]
+    pub fn most_points(&self) -> Option<u32> {
         self.is_triangles()
             .then(|| self.mesh_splatting().max_points.number() / 3)
     }
@@ -86,7 +87,7 @@ impl Profile {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use crate::{Inputs, Override, resolve};
 
     fn profile(recipe: &str, settings: &[(&str, &str)], steps_scaler: Option<f64>) -> Result<Profile, String> {
         let set = |(key, value): &(&str, &str)| Override {

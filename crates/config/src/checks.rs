@@ -64,7 +64,7 @@ impl JsonSchema for Validation {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::config::{Inputs, Override, resolve};
+    use crate::{Inputs, Override, resolve};
 
     #[test]
     fn words_and_the_old_switch_are_read() {
