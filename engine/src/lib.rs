@@ -1,13 +1,15 @@
 //! Kiln trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
 //!
-//! The layers, from the bottom up; imports go one way only:
+//! The layers, from the bottom up; imports go one way only. The lower ones are crates:
 //!
-//! - [`math`] is imported by all and imports nothing: small vectors, matrices and rotations.
-//! - [`scene`] and [`config`] are leaves without Vulkan: cameras, images, points; YAML to a checked profile.
-//! - [`gaussians`] owns the model's layout, its initialisation and the PLY property names; [`triangles`] is the model of triangles.
-//! - [`program`] lists tensors and passes as data; [`vk`] wraps the device and records them; [`memory`] plans and owns every byte on it.
-//! - [`kernels`] has one file per kernel family and a CPU twin of each under [`twins`].
-//! - [`plugins`] is the registry: kinds and typed options, as data; `config` reads it.
+//! - `kiln_scene` and `kiln_config` are leaves without Vulkan: cameras, images, points; YAML to a checked profile. `kiln_config::plugins`
+//!   is the registry: kinds and typed options, as data.
+//! - `kiln_gaussians` owns the model's layout, its initialisation and the PLY property names.
+//! - `kiln_program` lists tensors and passes as data; `kiln_gpu` wraps the device, records them, plans and owns every byte on it.
+//! - `kiln_kernels` has one file per kernel family, `kiln_twins` a CPU twin of each.
+//!
+//! Here lies the rest:
+//!
 //! - [`step`] lists the passes of a training step, chosen and ordered by the plugins of the profile.
 //! - [`eval`] has the metrics, [`export`] the files, [`mesh`] the surfaces.
 //! - [`plan`] makes of profile, scene and device what is allocated and executed; [`train`] is the device side of a run;

@@ -1,5 +1,5 @@
 // A fisheye lens: where a direction is in the picture, by its angle from the optical axis. The formula and its sources are in
-// `engine/src/scene/fisheye.rs`.
+// `crates/scene/src/fisheye.rs`.
 
 struct Lens {
     vec4 radial;    // coefficients of theta^2, theta^4, theta^6, theta^8

@@ -94,7 +94,7 @@ fn shipped_values() {
     assert_eq!(mip.memory.max_gaussians, MostGaussians::UpTo(6_000_000));
     assert_eq!(
         mip.strategy.adaptive(),
-        Some(&crate::plugins::AdaptiveOptions::default())
+        Some(&plugins::AdaptiveOptions::default())
     );
     assert!(mip.strategy.counts_faint());
     let plain = recipe("default");
@@ -264,7 +264,7 @@ fn the_checked_in_schema_is_current() {
         "configs/schema.json is stale: KILN_BLESS=1 cargo test -p kiln schema"
     );
     let schema: serde_json::Value = serde_json::from_str(&generated).unwrap();
-    for family in crate::plugins::families() {
+    for family in plugins::families() {
         assert!(schema["properties"].get(family.key).is_some(), "{}", family.key);
         let text = schema["properties"][family.key].to_string();
         for entry in family.entries {

@@ -6,7 +6,7 @@
 //!
 //! [`Storage`] says how many bits a value takes. Where it is fewer than 32, consecutive values of one Gaussian share a
 //! word, the first in the lowest bits: a Gaussian never shares a word with another, so that moving it copies words. The
-//! codes are those of [`codes`](kiln_twins::codes).
+//! codes are those of `kiln_twins::codes`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ pub struct StatePlanes {
     pub sh_v: u32,
     /// Statistics of densification; where Gaussians are bound, what pulls at one in a step.
     pub statistics: u32,
-    /// SH out of view waits for its optimiser steps, see [`kiln_kernels::catch_up`].
+    /// SH out of view waits for its optimiser steps, see `kiln_kernels::catch_up`.
     pub deferred: bool,
     /// Gaussians are bound to triangles.
     pub bound: bool,

@@ -1,4 +1,4 @@
-//! Looks for overwritten words in bands of memory that no pass may write; see [`kiln_gpu::memory::GuardBands`].
+//! Looks for overwritten words in bands of memory that no pass may write; see `kiln_gpu::memory::GuardBands`.
 
 use super::generated::guard_bands;
 use kiln_program::{Groups, Program, Span, fold_groups};

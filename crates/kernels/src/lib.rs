@@ -1,5 +1,5 @@
 //! One file per kernel family: its group rule and its `record` function. What a kernel binds and takes is declared by its
-//! GLSL in `shaders/` and stands in [`generated`]; the CPU twin, the reference in the tests, is under [`twins`](kiln_twins).
+//! GLSL in `shaders/` and stands in [`generated`]; the CPU twin, the reference in the tests, is under `kiln_twins`.
 
 pub mod alpha_loss;
 pub mod bands;

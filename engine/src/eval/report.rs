@@ -132,8 +132,8 @@ pub struct ViewRow {
     /// `psnr_image` after the best affine map of colours for this view; only where it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc_psnr: Option<f64>,
-    /// Share of the view's blended light that comes from splats nearer than the nearest sparse point in its picture, 0 to 1
-    /// ([`kiln_scene::nearest_point_depth`]); there for test views with such a point.
+    /// Share of the view's blended light that comes from splats nearer than the nearest sparse point in its picture, 0 to
+    /// 1; there for test views with such a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fog_share: Option<f64>,
     /// True when the pictures of this view were written.

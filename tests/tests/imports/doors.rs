@@ -134,7 +134,7 @@ const ALLOWED: [(&str, &[&str], &str); 22] = [
         "the server has a root of its own",
     ),
     (
-        "engine/src/scene/scratch.rs",
+        "crates/scratch/src/lib.rs",
         &["create_dir_all", "write", "remove_dir_all"],
         "tests",
     ),

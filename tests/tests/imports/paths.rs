@@ -1,7 +1,7 @@
-//! Finds the paths in Rust source that lead to other parts of the crate.
+//! Finds the paths in Rust source that lead to other parts of the house.
 //!
 //! Owns: a tokenizer that knows comments, strings and characters, and the walk
-//! over `use` trees and paths in code. Promises: the names behind the crate's root,
+//! over `use` trees and paths in code. Promises: the names behind a crate's root,
 //! however a path gets there, with their line. Refuses: macro expansion.
 
 /// One path of a source file that leads to another part of the crate.
@@ -17,9 +17,12 @@ pub(crate) struct Import {
     pub(crate) in_test: bool,
 }
 
-/// All paths of the file of `module` that start at the crate's root, at `super`, or in `use` at `self` or at one of the
+/// A crate's name in paths, and the room that its root is; empty where the modules below the root are rooms.
+pub(crate) type Root<'a> = (&'a str, &'a str);
+
+/// All paths of the file of `module` that start at one of these roots, at `super`, or in `use` at `self` or at one of the
 /// file's own modules.
-pub(crate) fn imports(source: &str, module: &[String], crate_names: &[&str]) -> Vec<Import> {
+pub(crate) fn imports(source: &str, module: &[String], roots: &[Root<'_>]) -> Vec<Import> {
     let tokens = tokens(source);
     let text = |index: usize| tokens.get(index).map_or("", |(_, text)| text.as_str());
     let mut found = Vec::new();
@@ -50,7 +53,7 @@ pub(crate) fn imports(source: &str, module: &[String], crate_names: &[&str]) -> 
                 let mut leaves = Vec::new();
                 index = tree(&tokens, index + 1, &[], &mut leaves);
                 for (line, path, alias) in leaves {
-                    let Some(path) = absolute(&path, &place(), crate_names, true) else {
+                    let Some(path) = absolute(&path, &place(), roots, true) else {
                         continue;
                     };
                     let exported = exported.then(|| alias.or_else(|| path.last().cloned()).unwrap_or_default());
@@ -63,7 +66,7 @@ pub(crate) fn imports(source: &str, module: &[String], crate_names: &[&str]) -> 
                 }
                 continue;
             }
-            _ if text(index.wrapping_sub(1)) != "::" && (crate_names.contains(&name) || name == "super") => {
+            _ if text(index.wrapping_sub(1)) != "::" && (roots.iter().any(|(root, _)| *root == name) || name == "super") => {
                 let mut path = vec![name.to_owned()];
                 while text(index + 1) == "::" && is_name(text(index + 2)) {
                     path.push(text(index + 2).to_owned());
@@ -72,7 +75,7 @@ pub(crate) fn imports(source: &str, module: &[String], crate_names: &[&str]) -> 
                 let line = tokens.get(index).map_or(0, |(line, _)| *line);
                 // `pub(crate)` and `pub(super)` are no paths.
                 let path = Some(path).filter(|path| path.len() > 1);
-                if let Some(path) = path.and_then(|path| absolute(&path, &place(), crate_names, false)) {
+                if let Some(path) = path.and_then(|path| absolute(&path, &place(), roots, false)) {
                     found.push(Import {
                         line,
                         path,
@@ -126,10 +129,11 @@ fn tree(tokens: &[Token], mut at: usize, prefix: &[String], leaves: &mut Vec<Lea
 }
 
 /// The names behind the crate's root of a path in `module`; `None` when it starts elsewhere.
-fn absolute(path: &[String], module: &[String], crate_names: &[&str], in_use: bool) -> Option<Vec<String>> {
+fn absolute(path: &[String], module: &[String], roots: &[Root<'_>], in_use: bool) -> Option<Vec<String>> {
     let first = path.first()?.as_str();
-    if crate_names.contains(&first) {
-        return Some(path[1..].to_vec());
+    if let Some((_, room)) = roots.iter().find(|(root, _)| *root == first) {
+        let room = Some((*room).to_owned()).filter(|room| !room.is_empty());
+        return Some(room.into_iter().chain(path[1..].iter().cloned()).collect());
     }
     let supers = path.iter().take_while(|name| *name == "super").count();
     let rest = &path[supers + usize::from(first == "self")..];
@@ -261,7 +265,7 @@ fn after_quote(chars: &[char], start: usize) -> usize {
 #[cfg(test)]
 fn found(source: &str) -> Vec<(usize, String, Option<String>)> {
     let module = ["a", "b"].map(str::to_owned);
-    let list = imports(source, &module, &["crate"]).into_iter();
+    let list = imports(source, &module, &[("crate", ""), ("kiln_scene", "scene")]).into_iter();
     list.map(|import| (import.line, import.path.join("::"), import.exported))
         .collect()
 }
@@ -303,4 +307,11 @@ fn comments_and_literals_are_passed_over() {
                   let s = \"crate::vk \\\" crate::vk\"; let r = r#\"crate::vk \" \"#; let c = '\"';\n\
                   let q = '\\''; fn f<'a>(x: &'a str) {}\nuse crate::scene;\n";
     assert_eq!(found(source), [(5, "scene".to_owned(), None)]);
+}
+
+#[test]
+fn other_crates_are_rooms() {
+    let source = "use kiln_scene::{Camera, load::index::I};\nfn f(c: kiln_scene::View) {}\n";
+    let paths: Vec<String> = found(source).into_iter().map(|(_, path, _)| path).collect();
+    assert_eq!(paths, ["scene::Camera", "scene::load::index::I", "scene::View"]);
 }

@@ -2,7 +2,7 @@
 //!
 //! With `diagnose.guard_bands` every tensor has bytes of its own, those of the arena too, and at least [`BAND_BYTES`] on each
 //! side that belong to no tensor. They are filled with a pattern when memory is committed and looked at between steps
-//! ([`crate::step::check_guard_bands`]): a word that changed was written by a pass that left its tensor. Drivers and the
+//! (`check_guard_bands` of the step): a word that changed was written by a pass that left its tensor. Drivers and the
 //! validation layer do not see that, because the band lies in the same buffer.
 
 use super::{Memory, MemoryError};
