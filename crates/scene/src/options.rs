@@ -89,8 +89,6 @@ pub struct SceneOptions {
     pub hold_out: HoldOut,
     /// Read files that links lead out of the data set.
     pub follow_links: bool,
-    /// Use the principal points of the cameras instead of the image centres.
-    pub respect_principal_point: bool,
     /// How much of bent pictures is shown.
     pub undistort: Undistort,
     /// What to make of alpha channels.
@@ -113,7 +111,6 @@ impl Default for SceneOptions {
             eval: true,
             hold_out: HoldOut::Usual,
             follow_links: false,
-            respect_principal_point: true,
             undistort: Undistort::Inside,
             alpha: AlphaChoice::Auto,
             masks: MaskChoice::Auto,

@@ -137,17 +137,6 @@ impl View {
         })
     }
 
-    /// Forgets where the principal point is and takes the centre of the image; [`View::set_size`] must follow. The
-    /// principal point of an undistorted picture is known to be where it is and stays, and so does the middle that a kept fisheye's
-    /// formula is about.
-    pub(super) fn centre(&mut self) {
-        if self.upright.lens.is_some() || self.camera.lens.is_some() {
-            return;
-        }
-        self.intrinsics.cx = 0.5 * f64::from(self.source_width);
-        self.intrinsics.cy = 0.5 * f64::from(self.source_height);
-    }
-
     /// Moves the camera to another resolution; the field of view and the pose stay.
     pub(super) fn set_size(&mut self, (width, height): (u32, u32)) {
         let (x, y) = (
@@ -267,10 +256,6 @@ mod tests {
             (125.0, 129.2, 47.5, 160.0 * 76.0 / 300.0)
         );
         assert_eq!(view.pixels(), 7_600);
-        view.centre();
-        view.set_size((100, 76));
-        let camera = &view.camera;
-        assert_eq!((camera.fx, camera.fy, camera.cx, camera.cy), (125.0, 129.2, 50.0, 38.0));
     }
 
     #[test]

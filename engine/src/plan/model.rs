@@ -36,7 +36,6 @@ pub fn scene_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
             folder => MaskChoice::Folder(folder.into()),
         },
         follow_links: profile.dataset.follow_links,
-        respect_principal_point: true,
         depths: None,
         normals: None,
         seen_points: 0,

@@ -96,9 +96,6 @@ impl Loader<'_> {
     /// Gives cameras the sizes that their photos are trained at.
     fn set_sizes(&self, views: &mut [View]) {
         for view in views {
-            if !self.options.respect_principal_point {
-                view.centre();
-            }
             let (width, height) = (view.source_width, view.source_height);
             view.set_size(self.resolution.apply(width, height, 1.0));
         }
