@@ -7,7 +7,7 @@ use kiln::cli::{self, Exit, Failure, Request, UsageError};
 
 fn main() -> ExitCode {
     // Without it such writes end the process, and that is all.
-    let _ = kiln::run::interrupt::take_signals_of_large_files();
+    let _ = kiln_system::ignore_large_files();
     let request = match cli::parse(std::env::args_os()) {
         Ok(request) => request,
         // Help and version are answers, not errors.

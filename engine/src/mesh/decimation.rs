@@ -9,7 +9,6 @@ use super::marching::nearest_in_world;
 use super::report::MeshStage;
 use crate::config::{self, MeshMethod, TextureKind};
 use crate::kernels::fusion::Voxels;
-use crate::plan::available_bytes;
 use crate::twins::fusion::to_grid;
 
 /// Texels of a picture in charts for each triangle, at least; with fewer, seams and gutters are all that it holds.
@@ -41,7 +40,7 @@ pub(super) fn decimated(
         return Ok((mesh, None));
     };
     let needed_bytes = decimate::host_bytes(mesh.positions().len() as u64, mesh.triangles().len() as u64);
-    if let Some(available_bytes) = available_bytes().filter(|available| needed_bytes > *available) {
+    if let Some(available_bytes) = kiln_system::available_bytes().filter(|available| needed_bytes > *available) {
         return Err(MeshError::Decimation {
             triangles: mesh.triangles().len() as u64,
             needed_bytes,

@@ -5,7 +5,7 @@ use crate::config::Profile;
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
 use crate::mesh::{MeshJob, MeshOutlook, most_points};
-use crate::plan::{Faults, FirstModel, Look, available_bytes, pinhole_options};
+use crate::plan::{Faults, FirstModel, Look, pinhole_options};
 use crate::scene::SceneIndex;
 
 /// Plans the mesh of a model with as many Gaussians as a run may grow to. Where its surfaces will be is taken from the first
@@ -33,7 +33,7 @@ pub fn mesh_outlook(
     let plan = job.plan_for(gaussians, degree, variants, budget, limits, faults)?;
     if profile.mesh.method.is_poisson() {
         let cameras = scene.train.iter().map(|view| &view.camera);
-        most_points(cameras, profile.mesh.quality.points(), available_bytes())?;
+        most_points(cameras, profile.mesh.quality.points(), kiln_system::available_bytes())?;
     }
     Ok(plan.outlook())
 }

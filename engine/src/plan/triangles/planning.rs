@@ -14,7 +14,7 @@ use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
 use crate::plan::planning::{Candidate, SIZE_STEP, largest, resident_bytes};
 use crate::plan::readback::EvalReadback;
-use crate::plan::{Faults, PlanError, Remedies, TrianglesError, available_bytes, layout_of};
+use crate::plan::{Faults, PlanError, Remedies, TrianglesError, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
 use crate::program::TensorTable;
 use crate::scene::SceneIndex;
@@ -225,7 +225,11 @@ pub fn plan(
         };
     }
     let sizes = best.plan.tensors.capacities.triangles;
-    check_memory(profile, sizes.map_or(0, |sizes| sizes.vertices), available_bytes())?;
+    check_memory(
+        profile,
+        sizes.map_or(0, |sizes| sizes.vertices),
+        kiln_system::available_bytes(),
+    )?;
     let demand = Demand {
         gaussians: start.triangles,
         visible_share: 1.0,

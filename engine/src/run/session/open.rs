@@ -10,8 +10,8 @@ use crate::config::Profile;
 use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MIB};
 use crate::plan::{
-    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
+    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, check_host_memory, image_host_bytes,
+    plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -87,7 +87,7 @@ impl Session {
             &mut profile,
             &scene,
             cap,
-            available_bytes(),
+            kiln_system::available_bytes(),
             |profile| {
                 make_plan(
                     profile,
@@ -107,7 +107,7 @@ impl Session {
                 with_remedies(error, &profile, &scene, both, &variants, &open.faults)
             }
         })?;
-        let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
+        let image_bytes = (image_host_bytes(&profile, &scene), kiln_system::available_bytes());
         check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
         if let Some(first) = &first {
             profile = first.chosen(profile);
