@@ -1,7 +1,8 @@
 //! Locks of folders, and files that another program holds.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,27 +10,41 @@ use kiln_tests::runs::{self, Scratch};
 
 use super::program::{SHORT, done, kiln_exe, wine};
 
-/// Starts a run that takes minutes, and waits for its first line of metrics.
-pub(super) fn long_run(output: &Path) -> Child {
+/// A run that takes minutes; it ends with the value.
+pub(super) struct Running {
+    pub(super) child: Child,
+    /// What it prints.
+    pub(super) log: PathBuf,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a run in a folder and waits until it has taken some steps.
+pub(super) fn long_run(output: &Path) -> Running {
+    let log = output.with_extension("log");
     let mut command = kiln_exe();
-    command
-        .arg("train")
-        .arg(runs::scene())
-        .arg("--output")
-        .arg(output)
-        .args(SHORT);
-    command.args(["--iterations", "100000"]);
-    let child = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("kiln");
+    command.arg("train").arg(runs::scene()).arg("--output").arg(output).args(SHORT);
+    command.args(["--iterations", "100000"]).stdout(Stdio::null());
+    command.stderr(File::create(&log).expect("a file"));
+    let mut running = Running {
+        child: command.spawn().expect("kiln"),
+        log,
+    };
     let start = Instant::now();
-    while std::fs::metadata(output.join("metrics.jsonl")).map_or(0, |file| file.len()) < 2000 {
-        assert!(start.elapsed() < Duration::from_secs(120), "no step was taken");
+    let has_begun = || std::fs::read_to_string(output.join("metrics.jsonl")).is_ok_and(|rows| rows.contains("\"train\""));
+    while !has_begun() {
+        let text = || std::fs::read_to_string(&running.log).unwrap_or_default();
+        assert!(start.elapsed() < Duration::from_secs(240), "no step was taken: {}", text());
+        assert!(running.child.try_wait().expect("a state").is_none(), "it ended: {}", text());
         std::thread::sleep(Duration::from_millis(50));
     }
-    child
+    running
 }
 
 fn status(run: &Path) -> String {
@@ -61,8 +76,8 @@ fn a_folder_has_one_writer_and_a_killed_run_is_known_as_one() {
     assert_eq!(refused.status.code(), Some(7), "{text}");
     assert!(text.contains("another process is writing to"), "{text}");
     assert!(status(&output).contains("running"), "{}", status(&output));
-    first.kill().expect("a process");
-    first.wait().expect("its end");
+    first.child.kill().expect("a process");
+    first.child.wait().expect("its end");
     assert!(
         status(&output).contains("stopped without ending"),
         "{}",

@@ -1,6 +1,5 @@
 //! Ctrl-C under Wine: what was reached is saved, and the run goes on.
 
-use std::io::Read as _;
 use std::process::Command;
 
 use kiln_tests::runs::{self, Scratch};
@@ -12,17 +11,12 @@ use super::program::{done, kiln_exe};
 fn ctrl_c_saves_and_the_run_goes_on() {
     let scratch = Scratch::new("windows-signal");
     let output = scratch.join("run");
-    let mut child = long_run(&output);
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let mut running = long_run(&output);
+    let sent = Command::new("kill").args(["-INT", &running.child.id().to_string()]).status();
     assert!(sent.expect("kill").success());
-    let mut text = String::new();
-    child
-        .stderr
-        .take()
-        .expect("standard error")
-        .read_to_string(&mut text)
-        .expect("text");
-    assert_eq!(child.wait().expect("its end").code(), Some(130), "{text}");
+    let code = running.child.wait().expect("its end").code();
+    let text = std::fs::read_to_string(&running.log).expect("text");
+    assert_eq!(code, Some(130), "{text}");
     assert!(text.contains("interrupted after"), "{text}");
     let reached = runs::json(&output.join("run.json"))["iterations"]["done"]
         .as_u64()
