@@ -9,6 +9,7 @@ use kiln::kernels::triangles::TriangleUniforms;
 use kiln::kernels::uniforms::StepUniforms;
 use kiln::kernels::views::{Chunk, Loops, Reduction, Threads, Variants};
 use kiln::memory::Gpu as Device;
+use kiln::plugins::{Loss, Losses};
 use kiln::program::{Class, Command, Program, Span, Tag, TensorTable};
 use kiln::step::{Capacities, StepTensors, read_model, read_sample, train_step, write_model};
 use kiln::vk::{self, CompiledProgram, Instance, RecordOptions, Validation};
@@ -29,6 +30,14 @@ pub fn variants(reduction: Reduction) -> Variants {
         },
         loops: Loops::Long,
     }
+}
+
+/// Losses of these kinds, with the options that they have by default.
+#[must_use]
+pub fn losses(kinds: &[&str]) -> Losses {
+    let mut all = Loss::plain();
+    all.retain(|loss| kinds.contains(&loss.kind()));
+    Losses::new(&all, 1000)
 }
 
 /// Held by the thread that has a device.
@@ -131,7 +140,7 @@ impl Gpu {
     ) -> Self {
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, capacities, variants);
-        let tensors = if capacities.losses.normals {
+        let tensors = if capacities.losses.need(|needs| needs.surface.is_some()) {
             tensors.for_surface_steps(&mut table)
         } else {
             tensors
@@ -154,9 +163,9 @@ impl Gpu {
         let mut table = TensorTable::default();
         // Gradients are given here, so what would make them is left out.
         let mut capacities = *capacities;
-        capacities.losses.normals = true;
+        capacities.losses = losses(&["normals"]);
         let mut tensors = StepTensors::new(&mut table, &capacities, variants).for_surface_steps(&mut table);
-        tensors.extra.plane_loss = None;
+        tensors.extra.surface.clear();
         let surface = tensors.pixels.surface.expect("asked for");
         let gradients = [surface.gradient, surface.normal_gradient];
         let given = ["given/surface_gradient", "given/normal_gradient"]

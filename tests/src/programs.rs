@@ -6,12 +6,10 @@ use kiln::gaussians::layout::Storage;
 use kiln::gaussians::morton::Frame;
 use kiln::kernels::camera_cull::Limits;
 use kiln::kernels::density_terms::DensityTerms;
-use kiln::kernels::fading::FadingWeight;
 use kiln::kernels::filter_3d::{self, FilterIo};
 use kiln::kernels::fusion::{self, Voxels};
 use kiln::kernels::level::Level;
 use kiln::kernels::mesh_gather::{self, GatherIo};
-use kiln::kernels::neighbor_loss::PairWeights;
 use kiln::kernels::surface_depth::{DepthKind, Depths};
 use kiln::kernels::vertex_colors::{self, Vertices};
 use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
@@ -22,11 +20,13 @@ use kiln::kernels::{
 use kiln::mesh::raster::{Chunks, Coat, DrawSizes, DrawTensors};
 use kiln::program::{Class, Program, Tag, TensorTable};
 use kiln::step::{
-    BandTensors, Capacities, DensifyTensors, ExtraLosses, LevelTensors, RecordBandTensors, ReorderTensors,
-    ResidentImages, STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, draw_neighbor, evaluate_view,
-    find_neighbors, forget_moments, know_neighbors, level_points, prepare_levels, reorder, surface, train_step,
+    BandTensors, Capacities, DensifyTensors, LevelTensors, RecordBandTensors, ReorderTensors, ResidentImages,
+    STAGING_BYTES, StepTensors, TriangleSizes, banded, banded_records, draw_neighbor, evaluate_view, find_neighbors,
+    forget_moments, know_neighbors, level_points, prepare_levels, reorder, surface, train_step,
 };
 use kiln_mesh::Mesh;
+
+use crate::gpu::losses;
 
 /// Every pass the engine can record on small tensors: lists of programs, each with how it sums up gradients.
 ///
@@ -60,11 +60,8 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         // photos carry masks in every other list, and their cameras a lens
         capacities.masked = !capacities.masked;
         capacities.lens = capacities.masked;
-        capacities.losses = ExtraLosses {
-            alpha: capacities.masked,
-            exposure: capacities.masked,
-            ..ExtraLosses::default()
-        };
+        let with_masks: &[&str] = if capacities.masked { &["alpha", "exposure"] } else { &[] };
+        capacities.losses = losses(with_masks);
         capacities.poses = if capacities.masked { 2 } else { 0 };
         capacities.storage = match capacities.storage {
             Storage::Exact => Storage::Half,
@@ -221,10 +218,7 @@ fn trained_surfaces(reduction: Reduction, threads: Threads, storage: Storage) ->
     let mut capacities = Capacities::new(600, 600, 6000, 3, [(64, 48)]);
     capacities.storage = storage;
     capacities.masked = reduction == Reduction::Atomic;
-    capacities.losses.normals = true;
-    capacities.losses.depth = Some(FadingWeight::default());
-    capacities.losses.normal_map = Some(FadingWeight::default());
-    capacities.losses.pair = Some(PairWeights::default());
+    capacities.losses = losses(&["normals", "depth", "normal_map", "neighbour"]);
     capacities.poses = 2;
     let variants = Variants {
         reduction,
@@ -267,8 +261,8 @@ fn dense(reduction: Reduction, threads: Threads, storage: Storage) -> Vec<Progra
         let mut capacities = Capacities::new(2000, 2000, 6000, 3, [(64, 48)]);
         capacities.storage = storage;
         capacities.masked = reduction == Reduction::Atomic;
-        capacities.losses.consistency = sdf;
-        capacities.losses.density = Some(DensityTerms {
+        capacities.losses = losses(if sdf { &["dn_consistency"] } else { &[] });
+        capacities.density = Some(DensityTerms {
             sdf,
             weight: 0.2,
             normal: 0.2,

@@ -10,7 +10,7 @@ use kiln::config::{Profile, Validation};
 use kiln::plan::{Faults, OpenDevice, open_device};
 use kiln::run::interrupt::Interrupt;
 use kiln::run::{ResumeFrom, RunEnd, RunError, RunRequest, run};
-use kiln::vk::{Device, Tier};
+use kiln::vk::{Device, DeviceKind, Tier};
 use serde_json::Value;
 
 use crate::gpu;
@@ -136,10 +136,12 @@ pub fn train_scene(
     interrupt: &Interrupt,
 ) -> Result<(RunEnd, u64), RunError> {
     gpu::take_turn();
-    let Setup { profile, faults } = setup;
+    let Setup { mut profile, faults } = setup;
     let (validation, portable) = (profile.diagnose().validation, faults.portable);
     let open = open(&profile, faults);
     let (device, tier) = (open.device.clone(), open.tier);
+    // As the program decides it: over the test views of a run of seconds LPIPS takes a CPU driver longer than the run.
+    profile.eval.lpips = profile.eval.lpips.on_device(device.caps().kind == DeviceKind::Cpu);
     let allocations = device.allocations();
     let chosen = profile.device.select.is_some();
     let request = RunRequest {

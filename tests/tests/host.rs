@@ -11,8 +11,8 @@ mod images_memory;
 mod inputs;
 mod telemetry;
 
-// The viewer is made for browsers and shares only the parser of PLY headers with the engine; these are its parts that
-// read files, for `exports`. Their own tests run here a second time.
+// The viewer is made for browsers and shares the readers of `crates/formats` with the engine; these are its parts that
+// read PLY files as they arrive, for `exports`. Their own tests run here a second time.
 #[allow(
     unused_imports,
     dead_code,

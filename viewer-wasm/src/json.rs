@@ -33,13 +33,21 @@ impl Value {
 
     /// A whole number under a key.
     pub(crate) fn whole(&self, key: &str) -> Option<u64> {
-        self.number(key).filter(|v| *v >= 0.0 && *v < 9e15).map(|v| v as u64)
+        self.get(key).and_then(Self::as_whole)
+    }
+
+    pub(crate) fn as_whole(&self) -> Option<u64> {
+        self.as_number().filter(|v| *v >= 0.0 && *v < 9e15).map(|v| v as u64)
     }
 
     /// A text under a key.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
-        match self.get(key) {
-            Some(Self::Text(text)) => Some(text),
+        self.get(key).and_then(Self::as_text)
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
             _ => None,
         }
     }

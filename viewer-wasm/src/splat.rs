@@ -2,15 +2,10 @@
 
 use crate::math::{Vec3, unit_quat};
 
-/// SH coefficients beyond the constant one, at degree 3.
-pub(crate) const REST_MAX: usize = 15;
-/// Value of the constant SH function, 1 / (2 sqrt(pi)).
-pub(crate) const SH_C0: f32 = 0.282_094_8;
+pub(crate) use kiln_formats::{REST_MAX, rest_count};
 
-/// Coefficients beyond the constant one at an SH degree.
-pub(crate) const fn rest_count(degree: u32) -> usize {
-    ((degree + 1) * (degree + 1) - 1) as usize
-}
+/// Value of the constant SH function, 1 / (2 sqrt(pi)).
+pub(crate) const SH_C0: f32 = kiln_formats::SH_C0 as f32;
 
 /// A splat.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +22,39 @@ pub(crate) struct Splat {
     pub(crate) dc: Vec3,
     /// Further SH coefficients, RGB each; 0 above the degree.
     pub(crate) rest: [Vec3; REST_MAX],
+}
+
+/// A splat that draws nothing.
+pub(crate) const UNSEEN: Splat = Splat {
+    mean: [0.0; 3],
+    quat: [1.0, 0.0, 0.0, 0.0],
+    log_scale: [-24.0; 3],
+    opacity: 0.0,
+    dc: [0.0; 3],
+    rest: [[0.0; 3]; REST_MAX],
+};
+
+impl Splat {
+    /// The splat of a file; `None` when a value is not a number or the rotation has no direction.
+    pub(crate) fn of(found: &kiln_formats::Splat) -> Option<Self> {
+        let splat = Self {
+            mean: found.mean,
+            quat: unit_quat(found.quat)?,
+            log_scale: found.log_scale,
+            opacity: found.opacity.share(),
+            dc: found.sh0,
+            rest: found.rest,
+        };
+        splat.is_sane().then_some(splat)
+    }
+
+    /// False when a value is not a number. A scale of 0 has an infinite logarithm and is fine.
+    pub(crate) fn is_sane(&self) -> bool {
+        let values = self.mean.iter().chain(&self.quat).chain(&self.dc);
+        values.chain(self.rest.as_flattened()).all(|v| v.is_finite())
+            && self.log_scale.iter().all(|v| !v.is_nan() && *v < f32::INFINITY)
+            && !self.opacity.is_nan()
+    }
 }
 
 /// Values as a file of trained parameters holds them.

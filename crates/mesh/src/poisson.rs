@@ -31,6 +31,7 @@ use crate::mesh::finite;
 use crate::progress::Ticker;
 use crate::{Error, Mesh, Progress, clean, parallel};
 use blocks::Grid;
+use density::Density;
 use level::{Level, System};
 use memory::Layout;
 use samples::Cloud;
@@ -201,48 +202,13 @@ fn on_threads(
         ));
     };
     let (layout, density) = Layout::fitting(&mut cloud, options, dense)?;
-    let (depth, bytes, blocks) = (layout.depth(), layout.bytes, layout.blocks());
-
+    let (bytes, blocks) = (layout.bytes, layout.blocks());
     let marching = layout.steps() / 8;
     let mut ticker = Ticker::new(progress, layout.steps() + marching);
-    let mut levels = Vec::new();
-    for (at, places) in layout.levels.into_iter().enumerate() {
-        let grid = Grid::new(dense + at as u32, places, threads);
-        let is_last = dense + at as u32 == depth;
-        let mut system = System::new(grid, levels.last(), is_last, &cloud, options.lambda, threads);
-        if let Some(coarse) = levels.last_mut() {
-            Level::settle(coarse);
-        }
-        solve::solve(&mut system, at == 0, threads, &mut ticker)?;
-        levels.push(system.into_level());
-    }
-
-    // What closes holes is known only now: a coarser lattice may have to do.
-    let (depth, bytes, mesh) = loop {
-        let depth = dense + levels.len() as u32 - 1;
-        let field = Field::new(&levels, &cloud, threads);
-        let crossed = field.crossed();
-        if crossed.vertices == 0 {
-            return Err(unfit("the points have no inside", "turn the normals to one side"));
-        }
-        let needed = memory::of_surface(&levels, &cloud, &density, crossed.bytes());
-        if needed <= options.memory_bytes {
-            break (
-                depth,
-                bytes.max(needed),
-                field.mesh(crossed, &cloud, &mut ticker.part(marching))?,
-            );
-        }
-        if levels.len() == 1 || matches!(options.depth, Depth::Exactly(_)) {
-            return Err(memory::short(
-                format!("the surface at depth {depth} of the reconstruction takes"),
-                needed,
-                options.memory_bytes,
-            ));
-        }
-        levels.pop();
-    };
-    drop(levels);
+    let levels = solved(layout, &cloud, options.lambda, threads, &mut ticker)?;
+    let marched = marched(levels, (&cloud, &density), options, threads, &mut ticker.part(marching))?;
+    let Marched { mesh, depth, needed } = marched;
+    let bytes = bytes.max(needed);
     let places: Vec<[f32; 3]> = mesh
         .positions()
         .iter()
@@ -268,6 +234,67 @@ fn on_threads(
         blocks,
         bytes,
     })
+}
+
+/// The solution on each lattice, from the dense one to the finest.
+fn solved(
+    layout: Layout,
+    cloud: &Cloud,
+    lambda: f32,
+    threads: usize,
+    ticker: &mut Ticker<'_>,
+) -> Result<Vec<Level>, Error> {
+    let (dense, finest) = (layout.dense, layout.depth());
+    let mut levels = Vec::new();
+    for (depth, places) in (dense..).zip(layout.levels) {
+        let grid = Grid::new(depth, places, threads);
+        let mut system = System::new(grid, levels.last(), depth == finest, cloud, lambda, threads);
+        if let Some(coarse) = levels.last_mut() {
+            Level::settle(coarse);
+        }
+        solve::solve(&mut system, depth == dense, threads, ticker)?;
+        levels.push(system.into_level());
+    }
+    Ok(levels)
+}
+
+/// A surface on the finest lattice that memory has room for.
+struct Marched {
+    mesh: Mesh,
+    depth: u32,
+    /// Bytes that it took.
+    needed: u64,
+}
+
+/// The surface of a solution. What closes its holes is known only now, so a coarser lattice than the finest may have to do.
+fn marched(
+    mut levels: Vec<Level>,
+    (cloud, density): (&Cloud, &Density),
+    options: &Options,
+    threads: usize,
+    progress: Progress<'_>,
+) -> Result<Marched, Error> {
+    loop {
+        let depth = levels.last().map_or(0, |level| level.grid.depth);
+        let field = Field::new(&levels, cloud, threads);
+        let crossed = field.crossed();
+        if crossed.vertices == 0 {
+            return Err(unfit("the points have no inside", "turn the normals to one side"));
+        }
+        let needed = memory::of_surface(&levels, cloud, density, crossed.bytes());
+        if needed <= options.memory_bytes {
+            let mesh = field.mesh(crossed, cloud, progress)?;
+            return Ok(Marched { mesh, depth, needed });
+        }
+        if levels.len() == 1 || matches!(options.depth, Depth::Exactly(_)) {
+            return Err(memory::short(
+                format!("the surface at depth {depth} of the reconstruction takes"),
+                needed,
+                options.memory_bytes,
+            ));
+        }
+        levels.pop();
+    }
 }
 
 /// The value below which a share of the values lies, interpolated.

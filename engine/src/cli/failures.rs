@@ -253,7 +253,7 @@ fn instead_of_model(error: &PlyError) -> Option<String> {
     };
     let is_none = matches!(
         **problem,
-        PlyError::Header { line: 1, .. } | PlyError::Delivered(_) | PlyError::Damaged(_)
+        PlyError::Header { line: 1, .. } | PlyError::Delivered(_) | PlyError::Splats(kiln_formats::Error::Damaged(_))
     );
     let (what, instead) = foreign(path).filter(|_| is_none)?;
     Some(format!("it is {what}: {instead}"))

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::Parser as _;
 
 use super::args::{
-    Cli, Command, DepthName, ExportArgs, FormatName, MergeArgs, MeshArgs, ModelArgs, ProfilesCommand, SettingsArgs,
-    SplitArgs, TrainArgs, UpName,
+    Cli, Command, DepthName, EvalArgs, ExportArgs, FormatName, InspectArgs, MergeArgs, MeshArgs, ModelArgs, PlanArgs,
+    ProfilesCommand, RenderArgs, SettingsArgs, SplitArgs, TrainArgs, UpName, ViewArgs,
 };
 use super::request::{
     Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Plan, Profiles, Render, RenderViews, Request,
@@ -48,77 +48,14 @@ where
     let cli = Cli::try_parse_from(args).map_err(|error| UsageError::Arguments(Box::new(error)))?;
     Ok(match cli.command {
         Command::Train(args) => Request::Train(train(args, command)?),
-        Command::Eval(eval) => Request::Eval(Eval {
-            mesh: drawn(&eval.model),
-            quiet: eval.model.quiet,
-            model: model(eval.model)?,
-            json: eval.json,
-            write: eval.write,
-            truth: eval.truth,
-            distances: eval.distances,
-        }),
-        Command::Render(render) => Request::Render(Render {
-            mesh: drawn(&render.model),
-            quiet: render.model.quiet,
-            model: model(render.model)?,
-            views: match (render.path, render.cameras.as_str()) {
-                (Some(path), _) => RenderViews::Path(path),
-                (None, "train") => RenderViews::Set(Split::Train),
-                (None, "test") => RenderViews::Set(Split::Test),
-                (None, file) => RenderViews::File(file.into()),
-            },
-            layers: Layers {
-                depth: render.depth.map(|depth| match depth {
-                    DepthName::Plane => DepthKind::Plane,
-                    DepthName::Median => DepthKind::Median,
-                    DepthName::Expected => DepthKind::Expected,
-                }),
-                normals: render.normals,
-            },
-            output: render.output,
-        }),
+        Command::Eval(args) => Request::Eval(eval(args)?),
+        Command::Render(args) => Request::Render(render(args)?),
         Command::Export(args) => Request::Export(export(args)?),
         Command::Mesh(args) => Request::Mesh(mesh(args)?),
-        Command::Plan(plan) => Request::Plan(Plan {
-            job: jobs::Plan {
-                faults: Faults::read(&plan.settings.device.fault)?,
-                settings: settings(plan.settings)?,
-            },
-            explain: plan.explain,
-            json: plan.json,
-            mesh: plan.mesh,
-        }),
-        Command::View(view) => Request::View(View {
-            folder: view.folder,
-            action: match view.export {
-                Some(output) => ViewAction::Export(output),
-                None => ViewAction::Serve {
-                    listen: Listen {
-                        host: view.host,
-                        port: view.port,
-                        names: view.allow_host,
-                        remote: view.allow_remote,
-                    },
-                    open: view.open,
-                },
-            },
-        }),
-        Command::Profiles(command) => Request::Profiles(match command {
-            ProfilesCommand::List => Profiles::List,
-            ProfilesCommand::Show { name, recipe } => Profiles::Show { name, recipe },
-            ProfilesCommand::Schema => Profiles::Schema,
-        }),
-        Command::Inspect(inspect) => Request::Inspect(Inspect {
-            target: inspect.target,
-            settings: Settings {
-                inputs: Inputs {
-                    overrides: settings_of(inspect.set)?,
-                    ..Inputs::default()
-                },
-                auto: false,
-            },
-            json: inspect.json,
-        }),
+        Command::Plan(args) => Request::Plan(plan(args)?),
+        Command::View(args) => Request::View(view(args)),
+        Command::Profiles(command) => Request::Profiles(profiles(command)),
+        Command::Inspect(args) => Request::Inspect(inspect(args)?),
         Command::Split(args) => Request::Split(split(args)?),
         Command::Merge(args) => Request::Merge(merge(args)?),
         Command::Status(status) => Request::Status(Status {
@@ -158,6 +95,93 @@ fn train(args: TrainArgs, command: Vec<String>) -> Result<Train, UsageError> {
         },
         json: args.json,
         quiet: args.quiet,
+    })
+}
+
+fn eval(args: EvalArgs) -> Result<Eval, UsageError> {
+    Ok(Eval {
+        mesh: drawn(&args.model),
+        quiet: args.model.quiet,
+        model: model(args.model)?,
+        json: args.json,
+        write: args.write,
+        truth: args.truth,
+        distances: args.distances,
+    })
+}
+
+fn render(args: RenderArgs) -> Result<Render, UsageError> {
+    Ok(Render {
+        mesh: drawn(&args.model),
+        quiet: args.model.quiet,
+        model: model(args.model)?,
+        views: match (args.path, args.cameras.as_str()) {
+            (Some(path), _) => RenderViews::Path(path),
+            (None, "train") => RenderViews::Set(Split::Train),
+            (None, "test") => RenderViews::Set(Split::Test),
+            (None, file) => RenderViews::File(file.into()),
+        },
+        layers: Layers {
+            depth: args.depth.map(|depth| match depth {
+                DepthName::Plane => DepthKind::Plane,
+                DepthName::Median => DepthKind::Median,
+                DepthName::Expected => DepthKind::Expected,
+            }),
+            normals: args.normals,
+        },
+        output: args.output,
+    })
+}
+
+fn plan(args: PlanArgs) -> Result<Plan, UsageError> {
+    Ok(Plan {
+        job: jobs::Plan {
+            faults: Faults::read(&args.settings.device.fault)?,
+            settings: settings(args.settings)?,
+        },
+        explain: args.explain,
+        json: args.json,
+        mesh: args.mesh,
+    })
+}
+
+fn view(args: ViewArgs) -> View {
+    View {
+        folder: args.folder,
+        action: match args.export {
+            Some(output) => ViewAction::Export(output),
+            None => ViewAction::Serve {
+                listen: Listen {
+                    host: args.host,
+                    port: args.port,
+                    names: args.allow_host,
+                    remote: args.allow_remote,
+                },
+                open: args.open,
+            },
+        },
+    }
+}
+
+fn profiles(command: ProfilesCommand) -> Profiles {
+    match command {
+        ProfilesCommand::List => Profiles::List,
+        ProfilesCommand::Show { name, recipe } => Profiles::Show { name, recipe },
+        ProfilesCommand::Schema => Profiles::Schema,
+    }
+}
+
+fn inspect(args: InspectArgs) -> Result<Inspect, UsageError> {
+    Ok(Inspect {
+        target: args.target,
+        settings: Settings {
+            inputs: Inputs {
+                overrides: settings_of(args.set)?,
+                ..Inputs::default()
+            },
+            auto: false,
+        },
+        json: args.json,
     })
 }
 

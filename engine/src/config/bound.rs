@@ -97,12 +97,9 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
     });
     c.within("losses", |c| {
         for (i, loss) in profile.losses.iter().enumerate() {
-            let of_planes = matches!(
-                loss,
-                Loss::Normals(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
-            );
+            let of_images = loss.needs().surface.is_none();
             c.within(i, |c| {
-                c.require("kind", !of_planes, loss.kind(), || why("a loss of images"))
+                c.require("kind", of_images, loss.kind(), || why("a loss of images"))
             });
         }
     });

@@ -10,7 +10,7 @@ use super::profile::Profile;
 use super::read::read;
 use super::short_run::ShortRun;
 use super::tree::{MAX_BYTES, Node, Value};
-use super::{rules, sugar};
+use super::{losses, rules, sugar};
 use crate::plugins::Checker;
 
 /// A configuration file compiled into the program.
@@ -205,7 +205,7 @@ pub fn rules_of(inputs: &Inputs) -> Result<Vec<String>, ConfigError> {
 fn finished(layers: &Layers, rules: &[&Rule], inputs: &Inputs) -> Result<Profile, ConfigError> {
     let tree = layers.tree(rules);
     let mut profile: Profile = read(&tree).map_err(named_elsewhere)?;
-    rules::add_map_losses(&mut profile);
+    losses::add_of_maps(&mut profile);
     sugar::apply(&mut profile);
     rules::add_sections(&mut profile);
     let short = ShortRun::of(&profile, layers.recipe_iterations(rules)?, inputs);

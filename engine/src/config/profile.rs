@@ -119,7 +119,7 @@ impl Profile {
     /// that plain figures alone say little.
     #[must_use]
     pub fn corrects_colors(&self) -> bool {
-        self.losses.iter().any(|loss| matches!(loss, Loss::Exposure(_)))
+        self.losses.iter().any(|loss| loss.needs().own_colors)
     }
 
     /// Options of the terms of the density, where there are any with a weight.

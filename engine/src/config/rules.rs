@@ -1,9 +1,9 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, SugarStage, bound, neighbour, storage, sugar, triangles};
+use super::{DeviceChoice, SugarStage, bound, losses, storage, sugar, triangles};
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Checker, DeferredSh, DepthOptions, Loss, NormalMapOptions, Optimizer, Regularizer};
+use crate::plugins::{Checker, DeferredSh, Loss, Optimizer, Regularizer};
 
 /// Largest iteration count and iteration number.
 const MAX_STEPS: u32 = 10_000_000;
@@ -114,22 +114,17 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             )
         });
     });
-    let with_planes = profile.losses.iter().find(|loss| {
-        matches!(
-            loss,
-            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
-        )
-    });
+    let of_surface = profile.loss_of_surfaces();
     c.within("optimizer", |c| {
         let Optimizer::AdamFused(adam) = &profile.optimizer;
         let on = adam.deferred_sh == DeferredSh::On;
         c.require("deferred_sh", !(on && profile.is_bound()), "on", || {
             "auto or off, because `init.kind` is mesh".to_owned()
         });
-        c.require("deferred_sh", !(on && with_planes.is_some()), "on", || {
+        c.require("deferred_sh", !(on && of_surface.is_some()), "on", || {
             format!(
                 "auto or off, because of the loss `{}`: it needs every Gaussian's colour up to date",
-                with_planes.map_or("normals", Loss::kind)
+                of_surface.map_or("", Loss::kind)
             )
         });
     });
@@ -150,44 +145,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         "without any weight",
         || "at least one loss with a weight above 0".to_owned(),
     );
-    for (i, loss) in profile.losses.iter().enumerate() {
-        let twice = profile.losses[..i].iter().any(|earlier| earlier.kind() == loss.kind());
-        c.within("losses", |c| {
-            c.within(i, |c| {
-                c.require("kind", !twice, loss.kind(), || "each loss once".to_owned())
-            });
-        });
-    }
-    let blends_depths = profile.losses.iter().any(|loss| matches!(loss, Loss::DnConsistency(_)));
-    for (i, loss) in profile.losses.iter().enumerate() {
-        let of_planes = matches!(
-            loss,
-            Loss::Normals(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
-        );
-        let other = blends_depths && of_planes;
-        c.within("losses", |c| {
-            c.within(i, |c| {
-                c.require("kind", !other, loss.kind(), || {
-                    "not together with `dn_consistency`: that one blends depths where this one blends planes".to_owned()
-                })
-            });
-        });
-    }
-    for (i, loss) in profile.losses.iter().enumerate() {
-        let key = match loss {
-            Loss::Depth(_) if profile.dataset.depths.is_none() => Some("dataset.depths"),
-            Loss::NormalMap(_) if profile.dataset.normals.is_none() => Some("dataset.normals"),
-            _ => None,
-        };
-        c.within("losses", |c| {
-            c.within(i, |c| {
-                c.require("kind", key.is_none(), loss.kind(), || {
-                    format!("{} together with `{}`, its maps", loss.kind(), key.unwrap_or_default())
-                })
-            });
-        });
-    }
-    neighbour::check_together(profile, c);
+    losses::check_together(profile, c);
     c.within("regularizers", |c| {
         check_list(&profile.regularizers, c, |term, c| term.check(c));
         for (i, term) in profile.regularizers.iter().enumerate() {
@@ -221,19 +179,6 @@ pub(super) fn add_sections(profile: &mut Profile) {
     }
     if profile.is_bound() || profile.has_stage(SugarStage::Refine) {
         profile.bound.get_or_insert_default();
-    }
-}
-
-/// Maps are there to be compared with.
-pub(super) fn add_map_losses(profile: &mut Profile) {
-    let lists = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
-    let depths = profile.dataset.depths.is_some() && !lists(|loss| matches!(loss, Loss::Depth(_)));
-    let normals = profile.dataset.normals.is_some() && !lists(|loss| matches!(loss, Loss::NormalMap(_)));
-    if depths {
-        profile.losses.push(Loss::Depth(DepthOptions::default()));
-    }
-    if normals {
-        profile.losses.push(Loss::NormalMap(NormalMapOptions::default()));
     }
 }
 
@@ -336,16 +281,11 @@ pub(super) fn scale_steps(profile: &mut Profile, factor: f64) {
     if let Some(triangles) = &mut profile.mesh_splatting {
         triangles.scale_steps(scale);
     }
-    for loss in &mut profile.losses {
-        match loss {
-            Loss::Normals(options) => scale(&mut options.from),
-            Loss::DnConsistency(options) => scale(&mut options.from),
-            Loss::Depth(options) => scale(&mut options.from),
-            Loss::NormalMap(options) => scale(&mut options.from),
-            Loss::Neighbour(options) => scale(&mut options.from),
-            _ => {}
-        }
-    }
+    profile
+        .losses
+        .iter_mut()
+        .filter_map(|loss| loss.first_mut())
+        .for_each(scale);
     for term in &mut profile.regularizers {
         match term {
             Regularizer::Entropy(options) => {

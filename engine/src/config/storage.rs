@@ -2,7 +2,7 @@
 
 use super::profile::Profile;
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Checker, Loss};
+use crate::plugins::Checker;
 
 /// Refuses `half` where no kernel is made for it.
 pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
@@ -22,12 +22,6 @@ fn special_update(profile: &Profile) -> Option<String> {
     if profile.density().is_some() {
         return Some("the regularizer `density`".to_owned());
     }
-    let of_planes = |loss: &&Loss| {
-        matches!(
-            loss,
-            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
-        )
-    };
-    let loss = profile.losses.iter().find(of_planes)?;
+    let loss = profile.loss_of_surfaces()?;
     Some(format!("the loss `{}`", loss.kind()))
 }

@@ -4,7 +4,7 @@ use kiln_triangles::schedule::Settings;
 
 use super::profile::{ModelKind, Profile};
 use crate::gaussians::layout::Storage;
-use crate::plugins::{Checker, DeferredSh, Init, Loss, Optimizer, Strategy};
+use crate::plugins::{Checker, DeferredSh, Init, Needs, Optimizer, Strategy};
 
 /// What must be as it is for triangles, and what it is set to.
 pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
@@ -52,7 +52,7 @@ pub(super) fn check_together(profile: &Profile, c: &mut Checker) {
     });
     c.within("losses", |c| {
         for (i, loss) in profile.losses.iter().enumerate() {
-            let of_images = matches!(loss, Loss::L1(_) | Loss::Dssim(_));
+            let of_images = loss.needs() == Needs::NOTHING;
             c.within(i, |c| c.require("kind", of_images, loss.kind(), || why("l1 or dssim")));
         }
     });

@@ -36,6 +36,22 @@ pub struct Gaussians {
 }
 
 impl Gaussians {
+    /// An empty model of a degree with room for `count` Gaussians.
+    #[must_use]
+    pub fn with_room(sh_degree: u32, count: usize) -> Self {
+        let rest = 3 * (layout::sh_coefficients(sh_degree) - 1);
+        Self {
+            sh_degree,
+            means: Vec::with_capacity(count),
+            quats: Vec::with_capacity(count),
+            log_scales: Vec::with_capacity(count),
+            logit_opacities: Vec::with_capacity(count),
+            sh0: Vec::with_capacity(count),
+            sh_rest: Vec::with_capacity(count * rest),
+            filter_3d: Vec::with_capacity(count),
+        }
+    }
+
     /// Number of Gaussians.
     #[must_use]
     pub fn len(&self) -> usize {

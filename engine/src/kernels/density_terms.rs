@@ -11,8 +11,6 @@
 //!
 //! They do nothing in steps without `FLAG_DENSITY` and in views that stalled.
 
-use serde::{Deserialize, Serialize};
-
 use super::counters::Args;
 use super::cull::group_window;
 use super::generated::{density_farthest, density_gather, density_sum, density_terms, sample_place};
@@ -30,7 +28,7 @@ pub const SAMPLE_BYTES: u64 = 16;
 const SUM: u32 = 256;
 
 /// What the terms are.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DensityTerms {
     /// Distances from the surface are compared instead of densities.
     pub sdf: bool,
@@ -98,12 +96,34 @@ pub fn record(
     (parts, of): (&[Part], &NeighborOf),
     pixels: &Pixels,
 ) {
-    let (uniforms, counters) = (shared.uniforms, shared.counters);
     level::record_rows(program, shared, chunks, &io.rows);
     let depth = pixels.surface.filter(|_| terms.sdf).map(|surface| surface.depth);
     if depth.is_some() {
         program.fill(io.farthest, 0);
     }
+    record_owners(
+        program,
+        shared,
+        (chunks, group_visible),
+        terms.samples,
+        io,
+        depth.is_some(),
+    );
+    record_terms(program, shared, terms, io, parts, (depth, pixels.image));
+    record_means(program, shared, terms, io);
+    record_gathering(program, shared, chunks, io, of);
+}
+
+/// Appends which samples are of which Gaussian, and, where distances are compared, the greatest depth of any.
+fn record_owners(
+    program: &mut Program,
+    shared: &Shared,
+    (chunks, group_visible): (&[Chunk], Span),
+    samples: u32,
+    io: &DensityIo,
+    compares_distances: bool,
+) {
+    let (uniforms, counters) = (shared.uniforms, shared.counters);
     for chunk in chunks {
         let (groups, first_group) = group_window(group_visible, chunk);
         let at = shared.groups(Args::Chunk(chunk.index));
@@ -119,10 +139,10 @@ pub fn record(
             stride: chunk.stride,
             first: chunk.first,
             first_group,
-            samples: terms.samples,
+            samples,
         };
         program.pass(&sample_place::KERNEL, (), bind, push, at.clone());
-        if depth.is_some() {
+        if compares_distances {
             let bind = density_farthest::Bind {
                 uniforms,
                 counters,
@@ -136,6 +156,18 @@ pub fn record(
             program.pass(&density_farthest::KERNEL, (), bind, push, at);
         }
     }
+}
+
+/// Appends the terms and what they want of each sample, by parts of the neighbours.
+fn record_terms(
+    program: &mut Program,
+    shared: &Shared,
+    terms: &DensityTerms,
+    io: &DensityIo,
+    parts: &[Part],
+    (depth, image): (Option<Span>, Span),
+) {
+    let (uniforms, counters) = (shared.uniforms, shared.counters);
     let samples = &io.samples;
     for part in parts {
         let bind = density_terms::Bind {
@@ -167,13 +199,18 @@ pub fn record(
                 let bind = density_terms::SdfBind {
                     base: bind,
                     surface_depth,
-                    image: pixels.image,
+                    image,
                     farthest: io.farthest,
                 };
                 program.pass(&density_terms::SDF, (), bind, push, groups);
             }
         }
     }
+}
+
+/// Appends the means over samples.
+fn record_means(program: &mut Program, shared: &Shared, terms: &DensityTerms, io: &DensityIo) {
+    let (uniforms, counters) = (shared.uniforms, shared.counters);
     let push = |count| density_sum::Push {
         count,
         weight: terms.weight,
@@ -183,7 +220,7 @@ pub fn record(
         uniforms,
         counters,
         sums: io.sums,
-        sample_value: samples.values,
+        sample_value: io.samples.values,
     };
     let groups = Groups::cover(terms.samples, SUM);
     program.pass(&density_sum::KERNEL, (), bind, push(terms.samples), groups);
@@ -194,6 +231,12 @@ pub fn record(
     };
     let sums = terms.samples.div_ceil(SUM);
     program.pass(&density_sum::TOTAL, (), bind, push(sums), shared.groups(Args::One));
+}
+
+/// Appends what all samples around want of each Gaussian.
+fn record_gathering(program: &mut Program, shared: &Shared, chunks: &[Chunk], io: &DensityIo, of: &NeighborOf) {
+    let (uniforms, counters) = (shared.uniforms, shared.counters);
+    let samples = &io.samples;
     for (chunk, &term_gradient) in chunks.iter().zip(&io.gradients) {
         let bind = density_gather::Bind {
             uniforms,

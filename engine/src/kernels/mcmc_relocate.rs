@@ -41,9 +41,20 @@ pub struct Event {
 pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     let Some(first) = chunks.first() else { return };
     let planes = first.planes;
-    let of = |chunk: &Chunk| shared.groups(Args::Chunk(chunk.index));
     densify::begin(program, shared, chunks, w, event.capacity, None);
-    let dead_opacity = event.dead_opacity;
+    record_copies(program, shared, chunks, w, event);
+    record_shares(program, shared, chunks, w, event.dead_opacity);
+    let parameters: [Planes; 3] = [
+        (|c| c.geometry, planes.geometry),
+        (|c| c.sh, planes.sh),
+        // A copy starts with its source's filter.
+        (|c| c.filter_3d, 1),
+    ];
+    move_rows::record(program, shared, chunks, w.control, &w.relocation, &parameters);
+}
+
+/// Appends how often each Gaussian is copied, and where to. The table of gradients is not needed here and holds the former.
+fn record_copies(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, event: &Event) {
     for chunk in chunks {
         let keys = window(w.keys, chunk);
         program.pass(
@@ -59,9 +70,9 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
             mcmc_weigh::Push {
                 stride: chunk.stride,
                 first: chunk.first,
-                dead_opacity,
+                dead_opacity: event.dead_opacity,
             },
-            of(chunk),
+            shared.groups(Args::Chunk(chunk.index)),
         );
     }
     let (count, chunk_gaussians) = densify::grid(chunks);
@@ -83,7 +94,6 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
         },
         Groups::Direct([1, 1, 1]),
     );
-    // The table of gradients is not needed here: it holds how often each Gaussian is copied.
     let (copies, from, to) = (w.gradients, w.relocation.from, w.relocation.to);
     program.pass(
         &mcmc_copies::KERNEL,
@@ -99,6 +109,10 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
         (),
         shared.groups(Args::Gaussians),
     );
+}
+
+/// Appends opacity and scales of those that are copied.
+fn record_shares(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Workspace, dead_opacity: f32) {
     for chunk in chunks {
         let [geometry_m, geometry_v, sh_m, sh_v] = chunk.planes.moments();
         program.pass(
@@ -106,7 +120,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
             (),
             mcmc_share::Bind {
                 control: w.control,
-                copies: window(copies, chunk),
+                copies: window(w.gradients, chunk),
                 geometry: chunk.geometry,
                 geometry_m: chunk.geometry_m,
                 geometry_v: chunk.geometry_v,
@@ -123,14 +137,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], w: &Work
                 sh_m_planes: sh_m,
                 sh_v_planes: sh_v,
             },
-            of(chunk),
+            shared.groups(Args::Chunk(chunk.index)),
         );
     }
-    let parameters: [Planes; 3] = [
-        (|c| c.geometry, planes.geometry),
-        (|c| c.sh, planes.sh),
-        // A copy starts with its source's filter.
-        (|c| c.filter_3d, 1),
-    ];
-    move_rows::record(program, shared, chunks, w.control, &w.relocation, &parameters);
 }

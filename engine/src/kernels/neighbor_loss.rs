@@ -10,8 +10,6 @@
 //! exp(-e) is a constant of the step. The gradient reaches N and D of the trained view, where it adds to that of other losses of
 //! planes; the neighbour is as it is. Sums are in a fixed order.
 
-use serde::{Deserialize, Serialize};
-
 use super::counters::Args;
 use super::generated::{neighbor_gather, neighbor_loss, neighbor_map, neighbor_patches};
 use super::views::{Pixels, Shared, Surface};
@@ -20,7 +18,7 @@ use crate::program::{Groups, Program, Span};
 pub use super::generated::common::{CHANNEL_PATCH, MOST_PATCHES};
 
 /// Weights of the two terms in the loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PairWeights {
     /// Of the geometric one.
     pub geometry: f32,

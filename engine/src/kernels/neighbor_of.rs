@@ -46,7 +46,6 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], parts: &
         count: part.count,
         k,
     };
-    let blocks = || Groups::cover(words, BLOCK);
     // No fill: a stalled run keeps its lists for the step that is done again.
     let bind = neighbor_starts::ClearBind {
         counters,
@@ -57,7 +56,7 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], parts: &
         (),
         bind,
         neighbor_starts::Push { count: words },
-        blocks(),
+        Groups::cover(words, BLOCK),
     );
     for part in parts {
         let bind = neighbor_count::Bind {
@@ -68,6 +67,43 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], parts: &
         let groups = Groups::cover(part.count * k, 256);
         program.pass(&neighbor_count::KERNEL, (), bind, push(part), groups);
     }
+    record_starts(program, shared, of);
+    for part in parts {
+        let bind = neighbor_count::FillBind {
+            base: neighbor_count::Bind {
+                counters,
+                neighbors: part.neighbors,
+                cursors: of.cursors,
+            },
+            neighbor_of: of.ids,
+        };
+        let groups = Groups::cover(part.count * k, 256);
+        program.pass(&neighbor_count::FILL, (), bind, push(part), groups);
+    }
+    for chunk in chunks {
+        let bind = neighbor_rows::Bind {
+            counters,
+            starts: of.starts,
+            neighbor_of: of.ids,
+        };
+        let push = neighbor_rows::Push {
+            stride: chunk.stride,
+            first: chunk.first,
+        };
+        program.pass(
+            &neighbor_rows::KERNEL,
+            (),
+            bind,
+            push,
+            shared.groups(Args::Chunk(chunk.index)),
+        );
+    }
+}
+
+/// Appends where each list starts, of how long each is.
+fn record_starts(program: &mut Program, shared: &Shared, of: &NeighborOf) {
+    let (words, counters) = (of.capacity + 1, shared.counters);
+    let blocks = || Groups::cover(words, BLOCK);
     let bind = neighbor_starts::BlocksBind {
         counters,
         block_sums: of.block_sums,
@@ -105,34 +141,4 @@ pub fn record(program: &mut Program, shared: &Shared, chunks: &[Chunk], parts: &
         neighbor_starts::Push { count: words },
         blocks(),
     );
-    for part in parts {
-        let bind = neighbor_count::FillBind {
-            base: neighbor_count::Bind {
-                counters,
-                neighbors: part.neighbors,
-                cursors: of.cursors,
-            },
-            neighbor_of: of.ids,
-        };
-        let groups = Groups::cover(part.count * k, 256);
-        program.pass(&neighbor_count::FILL, (), bind, push(part), groups);
-    }
-    for chunk in chunks {
-        let bind = neighbor_rows::Bind {
-            counters,
-            starts: of.starts,
-            neighbor_of: of.ids,
-        };
-        let push = neighbor_rows::Push {
-            stride: chunk.stride,
-            first: chunk.first,
-        };
-        program.pass(
-            &neighbor_rows::KERNEL,
-            (),
-            bind,
-            push,
-            shared.groups(Args::Chunk(chunk.index)),
-        );
-    }
 }

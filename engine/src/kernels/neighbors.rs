@@ -123,6 +123,13 @@ pub fn record(
             shared.groups(Args::Chunk(chunk.index)),
         );
     }
+    record_boxes(program, shared, order, w);
+    record_search(program, shared, (order, places), w, found);
+}
+
+/// Appends the boxes over centres at their places, level by level.
+fn record_boxes(program: &mut Program, shared: &Shared, order: Span, w: &Workspace) {
+    let [centers_x, centers_y, centers_z] = w.centers;
     let levels = levels(w.capacity);
     let starts = level_starts(&levels);
     let slice = |level: usize| {
@@ -160,7 +167,19 @@ pub fn record(
             ),
         }
     }
-    let [level_0, level_1, level_2, level_3] = first_boxes(&starts);
+}
+
+/// Appends the search in the boxes.
+fn record_search(
+    program: &mut Program,
+    shared: &Shared,
+    (order, places): (Span, Span),
+    w: &Workspace,
+    found: &Found<'_>,
+) {
+    let [centers_x, centers_y, centers_z] = w.centers;
+    let levels = levels(w.capacity);
+    let [level_0, level_1, level_2, level_3] = first_boxes(&level_starts(&levels));
     for part in found.parts {
         program.pass(
             &neighbor_search::KERNEL,

@@ -105,64 +105,98 @@ pub fn record_tiles(
             ..planes
         });
         if variants.reduction == Reduction::Segmented {
-            let groups = shared.groups(Args::Tiles);
-            if let Some((planes, gradient_d)) = planes.zip(partials.d) {
-                let bind = rasterize_backward::ColumnSurfaceBind {
-                    base: bind,
-                    splat_plane: planes.of_splats,
-                    surface_gradient: planes.by_pixel,
-                    gradient_d,
-                    normal_gradient: planes.by_coverage,
-                };
-                program.pass(&rasterize_backward::COLUMN_SURFACE, by_columns, bind, push, groups);
-            } else if let Some(kernel) = lanes(variants) {
-                program.pass(kernel, by_columns, bind, push, groups);
-            } else {
-                program.pass(&rasterize_backward::COLUMN, by_columns, bind, push, groups);
-            }
-            continue;
-        }
-        let bind = rasterize_backward::AtomicBind {
-            uniforms: bind.uniforms,
-            counters: bind.counters,
-            tile_ranges: bind.tile_ranges,
-            payloads: bind.payloads,
-            owners: bind.owners,
-            splat_position: bind.splat_position,
-            splat_conic: bind.splat_conic,
-            splat_color: bind.splat_color,
-            image: bind.image,
-            last_contributor: bind.last_contributor,
-            image_gradient: bind.image_gradient,
-            gradient_a: splats.gradient_a,
-            gradient_b: splats.gradient_b,
-            gradient_c: splats.gradient_c,
-            tile_order: intersections.tile_order,
-        };
-        let groups = shared.groups(Args::Halves);
-        let atomic = variants.reduction == Reduction::Atomic;
-        if let Some(planes) = planes {
-            let bind = rasterize_backward::AtomicSurfaceBind {
-                base: bind,
-                splat_plane: planes.of_splats,
-                surface_gradient: planes.by_pixel,
-                gradient_d: planes.gradient,
-                normal_gradient: planes.by_coverage,
-            };
-            let kernel = if atomic {
-                &rasterize_backward::ATOMIC_SURFACE
-            } else {
-                &rasterize_backward::COMPARE_EXCHANGE_SURFACE
-            };
-            program.pass(kernel, spec, bind, push, groups);
+            let planes = planes.zip(partials.d);
+            record_columns(program, shared, by_columns, (bind, push), planes, variants);
         } else {
-            let kernel = if atomic {
-                &rasterize_backward::ATOMIC
-            } else {
-                &rasterize_backward::COMPARE_EXCHANGE
-            };
-            program.pass(kernel, spec, bind, push, groups);
+            record_atomics(
+                program,
+                shared,
+                spec,
+                (bind, push),
+                planes,
+                (splats, intersections),
+                variants,
+            );
         }
+    }
+}
+
+/// Appends the sums of a swath to partial sums, with the place of those of planes.
+fn record_columns(
+    program: &mut Program,
+    shared: &Shared,
+    spec: rasterize_backward::ColumnSpec,
+    (bind, push): (rasterize_backward::ColumnBind, rasterize_backward::Push),
+    planes: Option<(Planes, Span)>,
+    variants: &Variants,
+) {
+    let groups = shared.groups(Args::Tiles);
+    if let Some((planes, gradient_d)) = planes {
+        let bind = rasterize_backward::ColumnSurfaceBind {
+            base: bind,
+            splat_plane: planes.of_splats,
+            surface_gradient: planes.by_pixel,
+            gradient_d,
+            normal_gradient: planes.by_coverage,
+        };
+        program.pass(&rasterize_backward::COLUMN_SURFACE, spec, bind, push, groups);
+    } else if let Some(kernel) = lanes(variants) {
+        program.pass(kernel, spec, bind, push, groups);
+    } else {
+        program.pass(&rasterize_backward::COLUMN, spec, bind, push, groups);
+    }
+}
+
+/// Appends the sums of a swath to the records themselves.
+fn record_atomics(
+    program: &mut Program,
+    shared: &Shared,
+    spec: rasterize_backward::AtomicSpec,
+    (bind, push): (rasterize_backward::ColumnBind, rasterize_backward::Push),
+    planes: Option<Planes>,
+    (splats, intersections): (&Splats, &Intersections),
+    variants: &Variants,
+) {
+    let bind = rasterize_backward::AtomicBind {
+        uniforms: bind.uniforms,
+        counters: bind.counters,
+        tile_ranges: bind.tile_ranges,
+        payloads: bind.payloads,
+        owners: bind.owners,
+        splat_position: bind.splat_position,
+        splat_conic: bind.splat_conic,
+        splat_color: bind.splat_color,
+        image: bind.image,
+        last_contributor: bind.last_contributor,
+        image_gradient: bind.image_gradient,
+        gradient_a: splats.gradient_a,
+        gradient_b: splats.gradient_b,
+        gradient_c: splats.gradient_c,
+        tile_order: intersections.tile_order,
+    };
+    let groups = shared.groups(Args::Halves);
+    let atomic = variants.reduction == Reduction::Atomic;
+    if let Some(planes) = planes {
+        let bind = rasterize_backward::AtomicSurfaceBind {
+            base: bind,
+            splat_plane: planes.of_splats,
+            surface_gradient: planes.by_pixel,
+            gradient_d: planes.gradient,
+            normal_gradient: planes.by_coverage,
+        };
+        let kernel = if atomic {
+            &rasterize_backward::ATOMIC_SURFACE
+        } else {
+            &rasterize_backward::COMPARE_EXCHANGE_SURFACE
+        };
+        program.pass(kernel, spec, bind, push, groups);
+    } else {
+        let kernel = if atomic {
+            &rasterize_backward::ATOMIC
+        } else {
+            &rasterize_backward::COMPARE_EXCHANGE
+        };
+        program.pass(kernel, spec, bind, push, groups);
     }
 }
 

@@ -18,7 +18,7 @@ use super::photos::Photos;
 use super::poisson::{self, PoissonRow};
 use super::report::{Dropped, MeshReport, MeshStage, TextureRow};
 use super::stage::DepthStage;
-use super::texture::{Layout, Textured, bake, write_textured};
+use super::texture::{TextureProgress, Textured, bake, write_textured};
 use super::{MeshError, Space, Up, colors};
 use crate::config::{MeshFormat, MeshMethod};
 use crate::export::{AtomicFile, digest_of, file_digest, write_json};
@@ -47,6 +47,9 @@ struct Raw {
     points: Option<nearest::Points>,
 }
 
+/// What views see of vertices; none where none sees one.
+type Colors = Vec<Option<[f32; 3]>>;
+
 impl<'a> MeshJob<'a> {
     /// Makes the mesh on the device of the plan and writes it into `folder`, so that what `up` says is up; `source` is the file of the
     /// model.
@@ -72,79 +75,23 @@ impl<'a> MeshJob<'a> {
         drop(AtomicFile::create(&folder.join(REPORT_FILE))?);
         let memory = stage.sizes();
         let mut log = Log::new(tell);
-        // Photos are read where they say which pixels count, and for textures.
-        let masks = self.scene.masked.then(|| Photos::open(self.scene, self.profile));
-        let masks = masks.transpose()?;
-        let masks = masks.as_ref();
-        let mut stage = DepthStage::new(stage, (self.profile, self.model, self.look), open, budget)?;
-        let n = self.views.len();
-        let raw = match options.method {
-            MeshMethod::Fusion => self.fused((&mut stage, masks), &space, &voxels, memory.bricks, &mut log)?,
-            MeshMethod::Bound => Raw {
-                mesh: read_bound(source)?,
-                bricks: 0,
-                slabs: 0,
-                poisson: None,
-                points: None,
-            },
-            _ => self.reconstructed((&mut stage, masks), &space, &open.faults, &mut log)?,
+        // The device lives no longer than this: decimation may want what it takes on a machine that shares memory.
+        let (raw, seen, views_in_bands) = {
+            // Photos are read where they say which pixels count, and for textures.
+            let masks = self.scene.masked.then(|| Photos::open(self.scene, self.profile));
+            let masks = masks.transpose()?;
+            let mut stage = DepthStage::new(stage, (self.profile, self.model, self.look), open, budget)?;
+            let drawn = (&mut stage, masks.as_ref());
+            let (raw, seen) = self.surface(drawn, (&space, &voxels, memory.bricks), source, &open.faults, &mut log)?;
+            (raw, seen, stage.banded)
         };
-        let mesh = raw.mesh;
-        if mesh.triangles().is_empty() {
-            return Err(self.no_surface(&space));
-        }
-        let seen = {
-            let turns = colors::turns(&stage, mesh.positions().len());
-            let mut draw = self.drawing(masks, &mut log, MeshStage::Color, turns);
-            colors::colors(&mut stage, &voxels, mesh.positions(), n, &mut draw)?
-        };
-        let views_in_bands = stage.banded;
-        // The device is not needed any more, and decimation may want what it takes on a machine that shares memory.
-        drop(stage);
-        let (mesh, mut dropped) = if options.method == MeshMethod::Bound {
-            // It was clean before it was trained, and its triangles are those of the Gaussians.
-            let colors = spread::colors(&seen, mesh.triangles());
-            let mesh = mesh.with_colors(colors)?;
-            log.end(MeshStage::Color, Some(&mesh))?;
-            (mesh, Dropped::default())
-        } else {
-            cleaned(options, mesh, &seen, &mut log)?
-        };
-        if options.method != MeshMethod::Bound {
-            log.end(MeshStage::Clean, Some(&mesh))?;
-        }
-        let (mesh, decimation_error) = decimated(options, &voxels, mesh, &mut log)?;
-        let mesh = match &raw.points {
-            Some(points) => {
-                let (mesh, gone) = poisson::projected(&mesh, points, &mut log.part(MeshStage::Project))?;
-                dropped.projected = gone;
-                log.end(MeshStage::Project, Some(&mesh))?;
-                mesh
-            }
-            None => mesh,
-        };
-        let mesh = match options.peel {
-            Some(peel) => {
-                let density = Density::of(self.model)?;
-                let (mesh, gone) = peel::borders(mesh, peel.rounds, peel.density, |places| density.at(places))?;
-                dropped.peeled = gone;
-                log.end(MeshStage::Peel, Some(&mesh))?;
-                clean::unreferenced(mesh).0
-            }
-            None => mesh,
-        };
+        let (mesh, dropped, decimation_error) =
+            self.finished(raw.mesh, &seen, (&voxels, raw.points.as_ref()), &mut log)?;
         if mesh.triangles().is_empty() {
             return Err(self.no_surface(&space));
         }
         let mesh = mesh.with_own_normals();
-        let textured = match options.layout() {
-            Some(layout) if options.formats.iter().any(holds_picture) => {
-                let textured = self.textured(open, budget, mesh.clone(), layout, &mut log)?;
-                log.end(MeshStage::Texture, Some(&mesh))?;
-                Some(textured)
-            }
-            _ => None,
-        };
+        let textured = self.textured(open, budget, &mesh, &mut log)?;
         // Photos were looked up in the scene's coordinates.
         let origin = self.scene.origin;
         let mesh = up.turned(mesh.with_origin(origin));
@@ -152,18 +99,8 @@ impl<'a> MeshJob<'a> {
             mesh: up.turned(textured.mesh.with_origin(origin)),
             ..textured
         });
-        let mut files = Vec::new();
         log.tell(MeshStage::Write, 0, 1)?;
-        for format in &options.formats {
-            match textured.as_ref().filter(|_| holds_picture(format)) {
-                Some(textured) => files.extend(write_textured(textured, folder, STEM, *format == MeshFormat::Glb)?),
-                None => {
-                    let path = folder.join(format!("{STEM}.{}", format.name()));
-                    write(&mesh, *format, &path)?;
-                    files.push(path);
-                }
-            }
-        }
+        let mut files = written(&mesh, textured.as_ref(), &options.formats, folder)?;
         // Done is done, whoever asks to stop now.
         let _ = log.end(MeshStage::Write, Some(&mesh));
         let names: Vec<&str> = self.views.iter().map(|(name, _)| name.as_str()).collect();
@@ -177,7 +114,7 @@ impl<'a> MeshJob<'a> {
             views_sha256: digest_of(names.join("\n").as_bytes()),
             device: open.device.caps().name.clone(),
             space,
-            views: n,
+            views: self.views.len(),
             views_in_bands,
             bricks: raw.bricks,
             slabs: raw.slabs,
@@ -187,14 +124,7 @@ impl<'a> MeshJob<'a> {
             dropped,
             surface: topology::report(&mesh).into(),
             decimation_error,
-            texture: textured.as_ref().map(|textured| TextureRow {
-                side: textured.texture.side(),
-                parts: textured.parts,
-                fill: textured.fill,
-                seen: textured.seen,
-                batches: textured.batches,
-                device_bytes: textured.device_bytes,
-            }),
+            texture: textured.as_ref().map(TextureRow::from),
             up,
             files: files
                 .iter()
@@ -205,6 +135,71 @@ impl<'a> MeshJob<'a> {
         write_json(&path, &report)?;
         files.push(path);
         Ok(Made { files, report })
+    }
+
+    /// The surface that the profile's method finds, and what the views see of its vertices.
+    fn surface(
+        &self,
+        (stage, masks): (&mut DepthStage<'a>, Option<&Photos>),
+        (space, voxels, pool): (&Space, &Voxels, u32),
+        source: &Path,
+        faults: &Faults,
+        log: &mut Log<'_>,
+    ) -> Result<(Raw, Colors), MeshError> {
+        let raw = match self.profile.mesh.method {
+            MeshMethod::Fusion => self.fused((stage, masks), space, voxels, pool, log)?,
+            MeshMethod::Bound => Raw {
+                mesh: read_bound(source)?,
+                bricks: 0,
+                slabs: 0,
+                poisson: None,
+                points: None,
+            },
+            _ => self.reconstructed((stage, masks), space, faults, log)?,
+        };
+        if raw.mesh.triangles().is_empty() {
+            return Err(self.no_surface(space));
+        }
+        let places = raw.mesh.positions();
+        let turns = colors::turns(stage, places.len());
+        let mut draw = self.drawing(masks, log, MeshStage::Color, turns);
+        let seen = colors::colors(stage, voxels, places, self.views.len(), &mut draw)?;
+        Ok((raw, seen))
+    }
+
+    /// The surface with its colours, without what was dropped, with as many triangles as wanted, moved to the points it goes through;
+    /// and the error that decimation made.
+    fn finished(
+        &self,
+        mesh: Mesh,
+        seen: &[Option<[f32; 3]>],
+        (voxels, points): (&Voxels, Option<&nearest::Points>),
+        log: &mut Log<'_>,
+    ) -> Result<(Mesh, Dropped, Option<f32>), MeshError> {
+        let options = &self.profile.mesh;
+        let (mesh, mut dropped) = if options.method == MeshMethod::Bound {
+            // It was clean before it was trained, and its triangles are those of the Gaussians.
+            let colors = spread::colors(seen, mesh.triangles());
+            let mesh = mesh.with_colors(colors)?;
+            log.end(MeshStage::Color, Some(&mesh))?;
+            (mesh, Dropped::default())
+        } else {
+            let (mesh, dropped) = cleaned(options, mesh, seen, log)?;
+            log.end(MeshStage::Clean, Some(&mesh))?;
+            (mesh, dropped)
+        };
+        let (mut mesh, decimation_error) = decimated(options, voxels, mesh, log)?;
+        if let Some(points) = points {
+            (mesh, dropped.projected) = poisson::projected(&mesh, points, &mut log.part(MeshStage::Project))?;
+            log.end(MeshStage::Project, Some(&mesh))?;
+        }
+        if let Some(peel) = options.peel {
+            let density = Density::of(self.model)?;
+            (mesh, dropped.peeled) = peel::borders(mesh, peel.rounds, peel.density, |places| density.at(places))?;
+            log.end(MeshStage::Peel, Some(&mesh))?;
+            mesh = clean::unreferenced(mesh).0;
+        }
+        Ok((mesh, dropped, decimation_error))
     }
 
     /// Depth of all views into voxels, and the surface in these.
@@ -289,29 +284,31 @@ impl<'a> MeshJob<'a> {
         })
     }
 
-    /// The mesh with a picture over it, from the photos of the training views.
+    /// The mesh with a picture over it, from the photos of the training views, where a format holds one.
     fn textured(
         &self,
         open: &OpenDevice,
         budget: Budget,
-        mesh: Mesh,
-        layout: Layout,
+        mesh: &Mesh,
         log: &mut Log<'_>,
-    ) -> Result<Textured, MeshError> {
+    ) -> Result<Option<Textured>, MeshError> {
+        let options = &self.profile.mesh;
+        let Some(layout) = options.layout().filter(|_| options.formats.iter().any(holds_picture)) else {
+            return Ok(None);
+        };
         let photos = Photos::open(self.scene, self.profile)?;
         let settings = self.bake_settings(layout, budget);
         let mut photo = |view: usize| -> Result<(Camera, Photo), MeshError> {
             let (_, camera) = self.views.get(view).ok_or(MeshError::NoViews)?;
             Ok((camera.clone(), photos.get(view)?))
         };
-        bake(&open.device, mesh, &settings, &mut photo, &mut |now| match log.tell(
-            MeshStage::Texture,
-            now.done,
-            now.total,
-        ) {
+        let mut said = |now: TextureProgress| match log.tell(MeshStage::Texture, now.done, now.total) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
-        })
+        };
+        let textured = bake(&open.device, mesh.clone(), &settings, &mut photo, &mut said)?;
+        log.end(MeshStage::Texture, Some(mesh))?;
+        Ok(Some(textured))
     }
 
     /// Draws view after view and says so; `turns` times all views make the stage.
@@ -342,4 +339,25 @@ impl<'a> MeshJob<'a> {
             space: space.to_string(),
         }
     }
+}
+
+/// Writes every format and returns the files.
+fn written(
+    mesh: &Mesh,
+    textured: Option<&Textured>,
+    formats: &[MeshFormat],
+    folder: &Path,
+) -> Result<Vec<PathBuf>, MeshError> {
+    let mut files = Vec::new();
+    for format in formats {
+        match textured.filter(|_| holds_picture(format)) {
+            Some(textured) => files.extend(write_textured(textured, folder, STEM, *format == MeshFormat::Glb)?),
+            None => {
+                let path = folder.join(format!("{STEM}.{}", format.name()));
+                write(mesh, *format, &path)?;
+                files.push(path);
+            }
+        }
+    }
+    Ok(files)
 }

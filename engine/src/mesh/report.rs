@@ -3,6 +3,7 @@
 use kiln_mesh::topology::Topology;
 use serde::Serialize;
 
+use super::texture::Textured;
 use super::{PoissonRow, Space, StageSizes, Up};
 use crate::config;
 
@@ -164,6 +165,19 @@ pub struct TextureRow {
     pub batches: u32,
     /// Device bytes that it took, after those of `memory` were given back.
     pub device_bytes: u64,
+}
+
+impl From<&Textured> for TextureRow {
+    fn from(made: &Textured) -> Self {
+        Self {
+            side: made.texture.side(),
+            parts: made.parts,
+            fill: made.fill,
+            seen: made.seen,
+            batches: made.batches,
+            device_bytes: made.device_bytes,
+        }
+    }
 }
 
 /// `report.json`

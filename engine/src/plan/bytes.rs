@@ -57,7 +57,7 @@ impl BytesPer {
             }
             let mut table = TensorTable::default();
             let tensors = StepTensors::new(&mut table, &c, variants);
-            if c.losses.surfaces() {
+            if c.surfaces() {
                 let surfaces = tensors.for_surface_steps(&mut table);
                 let _: Option<StepTensors> = surfaces.for_pair_steps(&mut table);
             }

@@ -131,7 +131,8 @@ pub(super) fn capacities(
     );
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
-    c.losses = losses::extra(profile, scene.extent);
+    c.losses = losses::losses(profile);
+    c.density = losses::density(profile, scene.extent);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);
     c.cameras = u32::try_from(scene.train.len()).unwrap_or(u32::MAX);
@@ -177,7 +178,8 @@ fn deferred_steps(profile: &Profile, variants: &Variants) -> u32 {
         // in fewer bits are too coarse for it: one rounding would stand for all the steps that are made up for.
         DeferredSh::Auto
             if profile.memory.storage != Storage::Exact
-                || losses::extra(profile, 1.0).wants_all_colors()
+                || profile.density().is_some()
+                || losses::losses(profile).need(|needs| needs.surface.is_some())
                 || profile.adam_restart().is_some()
                 || profile.is_bound() =>
         {

@@ -8,6 +8,7 @@ use crate::export::PlyError;
 use crate::gaussians::init::InitError;
 use crate::memory::{Budget, MemoryError};
 use crate::plan::Remedies;
+use crate::plugins::Maps;
 use crate::scene::SceneError;
 use crate::vk::VkError;
 
@@ -354,27 +355,38 @@ impl TrianglesError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LossError {
     /// The coverage loss without masks.
-    #[error("the loss `alpha` compares with masks, and the scene has none")]
-    NoMasks,
-    /// Depth maps and their loss, one without the other.
-    #[error("the loss `depth` compares with depth maps, and of these two the run has one")]
-    NoDepths,
-    /// Normal maps and their loss, one without the other.
-    #[error("the loss `normal_map` compares with normal maps, and of these two the run has one")]
-    NoNormals,
+    #[error("the loss `{loss}` compares with masks, and the scene has none")]
+    NoMasks {
+        /// The loss.
+        loss: &'static str,
+    },
+    /// Maps and their loss, one without the other.
+    #[error("the loss `{loss}` compares with {} maps, and of these two the run has one", maps.name())]
+    NoMaps {
+        /// The loss.
+        loss: &'static str,
+        /// Its maps.
+        maps: Maps,
+    },
     /// A background that changes behind photos that are blended over one.
     #[error("`model.background` is random, and photos with transparent pixels are blended over one colour once")]
     Blended,
     /// Coverage and scores both want the fourth value of image gradients.
     #[error(
-        "the loss `alpha` and the strategy `error_guided` cannot go together: both use the fourth channel of image gradients"
+        "the loss `{loss}` and the strategy `error_guided` cannot go together: both use the fourth channel of image gradients"
     )]
-    Scores,
+    Scores {
+        /// The loss.
+        loss: &'static str,
+    },
     /// Two photos in each step of a run that has few of them at a time.
     #[error(
-        "the loss `neighbour` looks at two photos in each step, and `dataset.residency` is stream, which decodes one for each step"
+        "the loss `{loss}` looks at two photos in each step, and `dataset.residency` is stream, which decodes one for each step"
     )]
-    Streamed,
+    Streamed {
+        /// The loss.
+        loss: &'static str,
+    },
     /// More Gaussians than the lists of neighbours can be bound for.
     #[error(
         "the regularizer `density` with {k} neighbours takes at most {most} Gaussians on this device, whose passes can bind no \
@@ -410,11 +422,13 @@ impl LossError {
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
-            Self::NoMasks => {
+            Self::NoMasks { .. } => {
                 "`dataset.masks` names their folder; `dataset.alpha: mask` takes them from transparent photos"
             }
-            Self::NoDepths => "`dataset.depths` names the folder of the maps",
-            Self::NoNormals => "`dataset.normals` names the folder of the maps",
+            Self::NoMaps { maps: Maps::Depths, .. } => "`dataset.depths` names the folder of the maps",
+            Self::NoMaps {
+                maps: Maps::Normals, ..
+            } => "`dataset.normals` names the folder of the maps",
             Self::Blended => {
                 "`dataset.alpha: mask` leaves transparent pixels out, `ignore` takes their colours as they are stored"
             }
@@ -423,10 +437,10 @@ impl LossError {
             }
             Self::TooDense { fitting: None, .. } => "lower `memory.max_gaussians`",
             Self::SurfacesTooLarge { .. } => "`dataset.resolution` makes images smaller",
-            Self::Streamed => {
+            Self::Streamed { .. } => {
                 "`dataset.residency: host` or `device` keeps all photos; `dataset.resolution` makes them smaller"
             }
-            Self::Scores => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
+            Self::Scores { .. } => "take the loss out, or choose another `strategy.kind`, `mcmc` for instance",
         }
     }
 }

@@ -4,8 +4,11 @@
 //! Gaussian before a photo is decoded; the colours of the background come from photos, once they can be had.
 
 mod given;
+mod points;
 
 use std::path::Path;
+
+use points::Points;
 
 use super::background::{self, Choice, thousands};
 use super::demand::Demand;
@@ -19,8 +22,8 @@ use crate::gaussians::bound::{Binding, BoundMesh};
 use crate::gaussians::{Gaussians, init};
 use crate::kernels::views::Variants;
 use crate::memory::{Budget, PlanLimits};
-use crate::plugins::{Auto, Init};
-use crate::scene::{Camera, ImageStore, Point, SceneIndex, SceneKind, evenly, read_points};
+use crate::plugins::{Auto, Init, MeshOptions, ModelOptions};
+use crate::scene::{ImageStore, Point, SceneIndex, evenly};
 
 /// Key of the most Gaussians there may be.
 const MAX_GAUSSIANS: &str = "memory.max_gaussians";
@@ -66,69 +69,60 @@ impl FirstModel {
 
     /// The same with at most `most` points of background where the engine chooses how many there are.
     pub(super) fn with_at_most(profile: &Profile, scene: &SceneIndex, most: u32) -> Result<Self, PlanError> {
-        let seed = profile.train.seed;
-        let cameras = || -> Vec<Camera> { scene.cameras_together().into_iter().cloned().collect() };
-        let in_front = |count| init::frustum_points(&cameras(), scene.extent, count, seed);
-        let mut left_out = None;
-        let (mut points, source, [opacity, size]): (Vec<Point>, _, [f32; 2]) = match &profile.init {
-            Init::SfmPoints(options) if !scene.points.is_empty() => {
-                (scene.points.clone(), "sparse points", [options.opacity, options.scale])
-            }
-            Init::SfmPoints(options) => {
-                let points = match scene.kind {
-                    // Around zero of the data set, which an origin leaves.
-                    SceneKind::Blender | SceneKind::Multiscale if scene.origin == [0.0; 3] => {
-                        init::random_points(init::RANDOM_POINTS, init::object_half_side(&cameras()), seed)
-                    }
-                    _ => in_front(init::RANDOM_POINTS),
-                };
-                (points, "random points", [options.opacity, options.scale])
-            }
-            Init::RandomBox(options) => {
-                let points = init::random_points(options.count, options.half_side, seed);
-                (points, "random points", [options.opacity, options.scale])
-            }
-            Init::RandomFrustum(options) => (
-                in_front(options.count),
-                "random points",
-                [options.opacity, options.scale],
-            ),
-            Init::Ply(options) => {
-                let (points, reported) = read_points(Path::new(&options.path), scene.origin)?;
-                left_out = (!reported.is_empty()).then(|| reported.join("; "));
-                (points, "given points", [options.opacity, options.scale])
-            }
-            Init::Model(options) => {
-                let (gaussians, offered, noted) = given::read(Path::new(&options.path), profile, scene.origin)?;
-                return Ok(Self {
-                    gaussians: gaussians.taken(&order::of_first(&gaussians, scene)),
-                    background: Vec::new(),
-                    colors: Vec::new(),
-                    choice: None,
-                    source: "given Gaussians",
-                    offered,
-                    thinned_by: MAX_GAUSSIANS,
-                    left_out: None,
-                    bound: None,
-                    noted: (!noted.is_empty()).then(|| format!("{}: {}", options.path, noted.join("; "))),
-                });
-            }
-            Init::Mesh(options) => {
-                let read = bound::read(options, profile, scene.extent, scene.origin)?;
-                return Ok(Self {
-                    offered: read.gaussians.len(),
-                    thinned_by: MAX_GAUSSIANS,
-                    gaussians: read.gaussians,
-                    background: Vec::new(),
-                    colors: Vec::new(),
-                    choice: None,
-                    source: "Gaussians on triangles",
-                    left_out: read.left_out,
-                    bound: Some((read.mesh, read.binding)),
-                    noted: None,
-                });
-            }
+        let points = match &profile.init {
+            Init::SfmPoints(options) => Points::sparse(options, profile.train.seed, scene),
+            Init::RandomBox(options) => Points::in_box(options, profile.train.seed),
+            Init::RandomFrustum(options) => Points::in_front(options, profile.train.seed, scene),
+            Init::Ply(options) => Points::of_file(options, scene)?,
+            Init::Model(options) => return Self::given(options, profile, scene),
+            Init::Mesh(options) => return Self::on_mesh(options, profile, scene),
         };
+        Self::of_points(points, profile, scene, most)
+    }
+
+    /// A model as a file has it.
+    fn given(options: &ModelOptions, profile: &Profile, scene: &SceneIndex) -> Result<Self, PlanError> {
+        let (gaussians, offered, noted) = given::read(Path::new(&options.path), profile, scene.origin)?;
+        Ok(Self {
+            gaussians: gaussians.taken(&order::of_first(&gaussians, scene)),
+            background: Vec::new(),
+            colors: Vec::new(),
+            choice: None,
+            source: "given Gaussians",
+            offered,
+            thinned_by: MAX_GAUSSIANS,
+            left_out: None,
+            bound: None,
+            noted: (!noted.is_empty()).then(|| format!("{}: {}", options.path, noted.join("; "))),
+        })
+    }
+
+    /// Gaussians bound to the triangles of a mesh.
+    fn on_mesh(options: &MeshOptions, profile: &Profile, scene: &SceneIndex) -> Result<Self, PlanError> {
+        let read = bound::read(options, profile, scene.extent, scene.origin)?;
+        Ok(Self {
+            offered: read.gaussians.len(),
+            thinned_by: MAX_GAUSSIANS,
+            gaussians: read.gaussians,
+            background: Vec::new(),
+            colors: Vec::new(),
+            choice: None,
+            source: "Gaussians on triangles",
+            left_out: read.left_out,
+            bound: Some((read.mesh, read.binding)),
+            noted: None,
+        })
+    }
+
+    /// A Gaussian at each point, or as many as the profile allows, and the background that it asks for.
+    fn of_points(points: Points, profile: &Profile, scene: &SceneIndex, most: u32) -> Result<Self, PlanError> {
+        let Points {
+            mut points,
+            source,
+            opacity,
+            size,
+            left_out,
+        } = points;
         let offered = points.len();
         let most_points = match (profile.most_points(), profile.memory.max_gaussians) {
             (Some(most), _) | (None, MostGaussians::Set(most)) => Some(most),
@@ -143,7 +137,7 @@ impl FirstModel {
         let mut gaussians = init::from_points(&points, scene.extent, degree)?;
         let choice = profile.init.background().map(|asked| {
             // Random points reach into the background by themselves.
-            let known: &[Point] = if source == "random points" { &[] } else { &points };
+            let known: &[Point] = if source == points::RANDOM { &[] } else { &points };
             Choice::new(asked, profile, scene, points.len(), known, most)
         });
         let choice = choice.transpose()?;

@@ -1,19 +1,15 @@
 //! Whether photos of fisheyes can stay as they are in a run.
 
+use super::losses::losses;
 use crate::config::Profile;
-use crate::plugins::Loss;
 
 /// True when something in a run looks along the straight rays of pinholes: for depths, planes and neighbours, or for what a mesh
 /// holds. Training on images alone does not, with or without poses that move.
 pub(super) fn needs_pinholes(profile: &Profile) -> bool {
-    let of_loss = |loss: &Loss| match loss {
-        Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_) => true,
-        Loss::L1(_) | Loss::Dssim(_) | Loss::Alpha(_) | Loss::Exposure(_) => false,
-    };
     profile.is_triangles()
         || profile.sugar.is_some()
         || profile.is_bound()
-        || profile.losses.iter().any(|loss| loss.weight() > 0.0 && of_loss(loss))
+        || losses(profile).need(|needs| needs.surface.is_some())
         || profile.density().is_some()
 }
 

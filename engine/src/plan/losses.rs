@@ -3,51 +3,49 @@
 use super::{LossError, PlanError};
 use crate::config::{Background, MostGaussians, Profile, Residency};
 use crate::kernels::density_terms::DensityTerms;
-use crate::kernels::fading::FadingWeight;
-use crate::kernels::neighbor_loss::PairWeights;
 use crate::kernels::views::IMAGE_BYTES;
-use crate::kernels::{exposure, pose};
 use crate::memory::{Gpu, MemoryError, PlanLimits};
-use crate::plugins::{DensityVariant, Loss};
+use crate::plugins::{DensityVariant, Loss, Losses, Maps};
 use crate::scene::{Alpha, SceneIndex};
-use crate::step::{self, ExtraLosses, StepTensors};
+use crate::step::{self, StepTensors};
 
 /// Holds the losses against the scene.
 ///
 /// # Errors
 /// [`PlanError::Loss`] when the scene lacks what a loss needs, or its images are larger than the loss can take.
 pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -> Result<(), PlanError> {
-    let extra = extra(profile, scene.extent);
-    if extra.alpha && !scene.masked {
-        return Err(LossError::NoMasks.into());
-    }
-    if extra.alpha && profile.strategy.error_guided().is_some() {
-        return Err(LossError::Scores.into());
+    let losses = losses(profile);
+    for (loss, needs) in losses.iter().map(|loss| (loss.kind(), loss.needs())) {
+        if needs.masks && !scene.masked {
+            return Err(LossError::NoMasks { loss }.into());
+        }
+        if needs.fourth_channel && profile.strategy.error_guided().is_some() {
+            return Err(LossError::Scores { loss }.into());
+        }
     }
     let pixels = scene.views().map(|(_, view)| view.pixels()).max().unwrap_or(0);
     let most = limits.binding_bytes / IMAGE_BYTES;
-    if extra.surfaces() && pixels > most {
-        let losses = [
-            ("normals", extra.normals),
-            ("dn_consistency", extra.consistency),
-            ("depth", extra.depth.is_some()),
-            ("normal_map", extra.normal_map.is_some()),
-            ("neighbour", extra.pair.is_some()),
-        ];
-        let loss = losses
-            .into_iter()
-            .find(|(_, has)| *has)
-            .map_or("density", |(loss, _)| loss);
+    let of_distances = density(profile, scene.extent).filter(|terms| terms.sdf);
+    let of_surfaces = losses.find(|needs| needs.surface.is_some()).map(Loss::kind);
+    if let Some(loss) = of_surfaces
+        .or(of_distances.map(|_| "density"))
+        .filter(|_| pixels > most)
+    {
         return Err(LossError::SurfacesTooLarge { loss, pixels, most }.into());
     }
-    if extra.pair.is_some() && profile.dataset.residency == Residency::Stream {
-        return Err(LossError::Streamed.into());
+    let of_two = losses.find(|needs| needs.neighbour).map(Loss::kind);
+    if let Some(loss) = of_two.filter(|_| profile.dataset.residency == Residency::Stream) {
+        return Err(LossError::Streamed { loss }.into());
     }
-    if extra.depth.is_some() != scene.parts().depths {
-        return Err(LossError::NoDepths.into());
-    }
-    if extra.normal_map.is_some() != scene.parts().normals {
-        return Err(LossError::NoNormals.into());
+    for loss in Loss::plain() {
+        let maps = loss.needs().maps;
+        if let Some(maps) = maps.filter(|maps| losses.need_maps(*maps) != has_maps(scene, *maps)) {
+            return Err(LossError::NoMaps {
+                loss: loss.kind(),
+                maps,
+            }
+            .into());
+        }
     }
     let blended = scene.train.iter().any(|view| view.alpha == Alpha::Composite);
     if profile.model.background == Background::Random && blended {
@@ -56,46 +54,28 @@ pub(super) fn check(profile: &Profile, scene: &SceneIndex, limits: PlanLimits) -
     Ok(())
 }
 
-/// Losses that need tensors of their own.
-pub(super) fn extra(profile: &Profile, extent: f32) -> ExtraLosses {
-    let has = |pick: fn(&Loss) -> bool| profile.losses.iter().any(pick);
-    ExtraLosses {
-        alpha: has(|loss| matches!(loss, Loss::Alpha(_)) && loss.weight() > 0.0),
-        exposure: has(|loss| matches!(loss, Loss::Exposure(_))),
-        normals: has(|loss| matches!(loss, Loss::Normals(_)) && loss.weight() > 0.0),
-        consistency: has(|loss| matches!(loss, Loss::DnConsistency(_)) && loss.weight() > 0.0),
-        depth: profile.losses.iter().find_map(|loss| match loss {
-            Loss::Depth(options) => fading(options.weight, options.weight_end, options.from, profile),
-            _ => None,
-        }),
-        normal_map: profile.losses.iter().find_map(|loss| match loss {
-            Loss::NormalMap(options) => fading(options.weight, options.weight_end, options.from, profile),
-            _ => None,
-        }),
-        pair: profile.losses.iter().find_map(|loss| match loss {
-            Loss::Neighbour(options) if loss.weight() > 0.0 => Some(PairWeights {
-                geometry: options.geometry,
-                photometric: options.photometric,
-            }),
-            _ => None,
-        }),
-        density: profile.density().map(|options| DensityTerms {
-            sdf: options.variant == DensityVariant::Sdf,
-            weight: options.weight,
-            normal: options.normal,
-            samples: options.samples,
-            k: options.k,
-            extent,
-        }),
+/// True when photos of a scene come with these maps.
+fn has_maps(scene: &SceneIndex, maps: Maps) -> bool {
+    match maps {
+        Maps::Depths => scene.parts().depths,
+        Maps::Normals => scene.parts().normals,
     }
 }
 
-/// A weight that falls from one to another over the run, and is 0 before `from`; none where it is 0 throughout.
-fn fading(weight: f32, weight_end: f32, from: u32, profile: &Profile) -> Option<FadingWeight> {
-    (weight > 0.0).then(|| FadingWeight {
-        start: weight,
-        decay: (weight_end / weight).ln() / profile.schedule.iterations.max(1) as f32,
-        from,
+/// The losses that steps have.
+pub(super) fn losses(profile: &Profile) -> Losses {
+    Losses::new(&profile.losses, profile.schedule.iterations)
+}
+
+/// The terms of the density that steps have; none where there are none.
+pub(super) fn density(profile: &Profile, extent: f32) -> Option<DensityTerms> {
+    profile.density().map(|options| DensityTerms {
+        sdf: options.variant == DensityVariant::Sdf,
+        weight: options.weight,
+        normal: options.normal,
+        samples: options.samples,
+        k: options.k,
+        extent,
     })
 }
 
@@ -130,15 +110,8 @@ pub(super) fn most_dense(profile: &Profile, initial: u32, limits: PlanLimits) ->
 /// # Errors
 /// [`MemoryError`] when the device refuses.
 pub(crate) fn start(gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), MemoryError> {
-    if let Some(exposures) = &tensors.extra.exposures {
-        let c = &tensors.capacities;
-        gpu.write(&exposures.state, &exposure::start(c.cameras.max(c.poses)))?;
-    }
-    if let Some(poses) = &tensors.extra.poses {
-        gpu.write(
-            &poses.state,
-            &vec![0.0_f32; tensors.capacities.poses as usize * pose::WORDS],
-        )?;
+    for learnt in tensors.learnt() {
+        gpu.write(&learnt.state, &learnt.start)?;
     }
     Ok(())
 }

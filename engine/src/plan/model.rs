@@ -1,8 +1,8 @@
 //! How a profile asks for its scene to be read.
 
-use super::{PlanError, lenses};
+use super::{PlanError, lenses, losses};
 use crate::config::{self, NormalMaps, Profile};
-use crate::plugins::Loss;
+use crate::plugins::Maps;
 use crate::scene::{
     Alpha, AlphaChoice, Axes, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort,
 };
@@ -63,11 +63,11 @@ pub fn pinhole_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
 /// # Errors
 /// See [`scene_options`].
 pub fn training_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
-    let looks = |pick: fn(&Loss) -> bool| profile.losses.iter().any(|loss| pick(loss) && loss.weight() > 0.0);
+    let losses = losses::losses(profile);
     let depths = profile.dataset.depths.as_ref();
-    let depths = depths.filter(|_| looks(|loss| matches!(loss, Loss::Depth(_))));
+    let depths = depths.filter(|_| losses.need_maps(Maps::Depths));
     let normals = profile.dataset.normals.as_ref();
-    let normals = normals.filter(|_| looks(|loss| matches!(loss, Loss::NormalMap(_))));
+    let normals = normals.filter(|_| losses.need_maps(Maps::Normals));
     let axes = |maps: &NormalMaps| match maps.axes {
         config::NormalsAxes::Opengl => Axes::Opengl,
         config::NormalsAxes::Opencv => Axes::Opencv,

@@ -7,7 +7,6 @@ use crate::config::{self, Profile};
 use crate::kernels::SURFACE_BINDINGS;
 use crate::kernels::views::{Loops, Reduction, Threads, Variants};
 use crate::memory::Layout;
-use crate::plugins::Loss;
 use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
 
 /// An opened device and what was decided about it.
@@ -86,13 +85,7 @@ impl OpenDevice {
 /// [`PlanError::NoDevice`] when the fault `reduction` asks for what the device or `train.deterministic` excludes, and when
 /// a loss of planes wants more of the device than it has.
 pub fn variants_for(caps: &Caps, tier: Tier, profile: &Profile, faults: &Faults) -> Result<Variants, PlanError> {
-    let of_planes = |loss: &&Loss| {
-        matches!(
-            loss,
-            Loss::Normals(_) | Loss::DnConsistency(_) | Loss::Depth(_) | Loss::NormalMap(_) | Loss::Neighbour(_)
-        )
-    };
-    if let Some(loss) = profile.losses.iter().find(of_planes) {
+    if let Some(loss) = profile.loss_of_surfaces() {
         enough_buffers(caps, &format!("`losses` has `{}`", loss.kind()))?;
     }
     if profile.density().is_some() {

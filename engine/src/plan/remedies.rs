@@ -93,6 +93,7 @@ impl Trial<'_> {
         planned.ok().map(|(_, report)| report.device_bytes)
     }
 
+    /// Each change that fits alone; where none does, those that fit together.
     fn all(&self, profile: &Profile, scene: &SceneIndex, needed_bytes: u64, fitting: Option<u32>) -> Remedies {
         let mut remedies = Remedies::default();
         let changed = |change: &dyn Fn(&mut Profile)| {
@@ -122,9 +123,9 @@ impl Trial<'_> {
                 remedies.add(format!("`--set memory.storage={}`", storage.name()), bytes);
             }
         }
-        let degrees = (0..profile.model.sh_degree).rev();
+        let mut degrees = (0..profile.model.sh_degree).rev();
         let of_degree = |degree: u32| Some((degree, self.bytes(&changed(&|p| p.model.sh_degree = degree), scene)?));
-        if let Some((degree, bytes)) = degrees.clone().find_map(of_degree) {
+        if let Some((degree, bytes)) = degrees.find_map(of_degree) {
             remedies.add(format!("`--sh-degree {degree}`"), bytes);
         }
         let smaller = [2, 4].map(|divisor| (resolution(profile, scene, divisor), scene.rescaled(divisor.into())));
@@ -136,43 +137,45 @@ impl Trial<'_> {
             remedies.add(what, bytes);
         }
         if remedies.0.len() == before {
-            // Nothing alone: together, in the same order.
-            let mut all = profile.clone();
-            let mut flags = Vec::new();
-            if let Some(storage) = coarser(profile.memory.storage).last() {
-                all.memory.storage = *storage;
-                if all.is_allowed() {
-                    flags.push(format!("--set memory.storage={}", storage.name()));
-                } else {
-                    all.memory.storage = profile.memory.storage;
-                }
-            }
-            let mut together = |all: &Profile, scene: &SceneIndex, flags: &[String]| {
-                let bytes = self.bytes(all, scene).filter(|_| flags.len() > 1)?;
-                remedies.add(format!("`{}` together", flags.join(" ")), bytes);
-                Some(())
-            };
-            let at = flags.len();
-            for degree in degrees {
-                all.model.sh_degree = degree;
-                flags.truncate(at);
-                flags.push(format!("--sh-degree {degree}"));
-                if together(&all, scene, &flags).is_some() {
-                    return remedies;
-                }
-            }
-            for (number, scene) in &smaller {
-                let flags: Vec<String> = flags
-                    .iter()
-                    .cloned()
-                    .chain([format!("--resolution {number}")])
-                    .collect();
-                if together(&all, scene, &flags).is_some() {
-                    return remedies;
-                }
+            // Nothing alone.
+            if let Some((what, bytes)) = self.together(profile, scene, &smaller) {
+                remedies.add(what, bytes);
             }
         }
         remedies
+    }
+
+    /// The first changes that fit together: the coarsest storage, then lower degrees, then `smaller` photos by their resolution.
+    fn together(&self, profile: &Profile, scene: &SceneIndex, smaller: &[(i32, SceneIndex)]) -> Option<(String, u64)> {
+        let mut all = profile.clone();
+        let mut flags = Vec::new();
+        if let Some(storage) = coarser(profile.memory.storage).last() {
+            all.memory.storage = *storage;
+            if all.is_allowed() {
+                flags.push(format!("--set memory.storage={}", storage.name()));
+            } else {
+                all.memory.storage = profile.memory.storage;
+            }
+        }
+        let fits = |all: &Profile, scene: &SceneIndex, flags: &[String]| {
+            let bytes = self.bytes(all, scene).filter(|_| flags.len() > 1)?;
+            Some((format!("`{}` together", flags.join(" ")), bytes))
+        };
+        let at = flags.len();
+        for degree in (0..profile.model.sh_degree).rev() {
+            all.model.sh_degree = degree;
+            flags.truncate(at);
+            flags.push(format!("--sh-degree {degree}"));
+            let found = fits(&all, scene, &flags);
+            if found.is_some() {
+                return found;
+            }
+        }
+        smaller.iter().find_map(|(number, scene)| {
+            let resolution = format!("--resolution {number}");
+            let flags: Vec<String> = flags.iter().cloned().chain([resolution]).collect();
+            fits(&all, scene, &flags)
+        })
     }
 
     /// The most Gaussians or vertices that fit, and how to say so.

@@ -5,7 +5,7 @@
 
 use crate::config::{Background, Profile};
 use crate::gaussians::bound::Binding;
-use crate::plugins::{AdamOptions, DensityOptions, DensityVariant, Init, Loss, Optimizer, Sink};
+use crate::plugins::{AdamOptions, DensityOptions, DensityVariant, Init, Needs, Optimizer, Sink};
 use crate::step::Terms;
 
 /// Parameter groups of the optimiser, as bits of [`Events::adam_skip_mask`].
@@ -111,15 +111,8 @@ pub fn is_rebuild(profile: &Profile, iteration: u32) -> bool {
 /// from them are a term.
 #[must_use]
 pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
-    let of_planes = |loss: &Loss| match loss {
-        Loss::Normals(options) => options.weight > 0.0 && iteration >= options.from,
-        Loss::DnConsistency(options) => options.weight > 0.0 && iteration >= options.from,
-        Loss::Depth(options) => options.weight > 0.0 && iteration >= options.from,
-        Loss::NormalMap(options) => options.weight > 0.0 && iteration >= options.from,
-        _ => false,
-    };
     let of_distances = |options: &DensityOptions| options.variant == DensityVariant::Sdf;
-    if profile.losses.iter().any(of_planes)
+    if any_at(profile, iteration, |needs| needs.surface.is_some() && !needs.neighbour)
         || density_at(profile, iteration) && profile.density().is_some_and(of_distances)
     {
         Terms::Surface
@@ -131,11 +124,13 @@ pub fn terms_at(profile: &Profile, iteration: u32) -> Terms {
 /// True when the loss of a step looks at a neighbouring view too, where the view has one.
 #[must_use]
 pub fn pairs_at(profile: &Profile, iteration: u32) -> bool {
-    let of_pairs = |loss: &Loss| match loss {
-        Loss::Neighbour(options) => loss.weight() > 0.0 && iteration >= options.from,
-        _ => false,
-    };
-    profile.losses.iter().any(of_pairs)
+    any_at(profile, iteration, |needs| needs.neighbour)
+}
+
+/// True when the step of an iteration has a loss with such needs.
+fn any_at(profile: &Profile, iteration: u32, of: impl Fn(Needs) -> bool) -> bool {
+    let mut losses = profile.losses.iter();
+    losses.any(|loss| of(loss.needs()) && loss.is_on() && iteration >= loss.first())
 }
 
 /// Length that learning rates of positions are in, world units: the extent of the scene, or for the vertices of a mesh ten radii over

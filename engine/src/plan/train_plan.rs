@@ -74,12 +74,11 @@ impl TrainPlan {
         let readback = EvalReadback::new(&mut table, &tensors);
         let [evaluate, evaluate_image] = readback.programs(&tensors);
         let mut jobs = Jobs::default();
-        let with_surfaces = capacities.losses.surfaces();
-        let surfaces = with_surfaces.then(|| tensors.for_surface_steps(&mut table));
+        let surfaces = capacities.surfaces().then(|| tensors.for_surface_steps(&mut table));
         let pairs = surfaces
             .as_ref()
             .and_then(|surfaces| surfaces.for_pair_steps(&mut table));
-        let alone = surfaces.as_ref().filter(|_| capacities.losses.surfaces_alone());
+        let alone = surfaces.as_ref().filter(|_| capacities.surfaces_alone());
         let steps = [
             (Terms::Image, Some(&tensors)),
             (Terms::Surface, alone),
@@ -169,7 +168,7 @@ impl TrainPlan {
         Self {
             jobs,
             record_bands,
-            pair: pairs.and_then(|pairs| pairs.extra.pair),
+            pair: pairs.and_then(|pairs| pairs.pair().copied()),
             histogram_back: Some(histogram_back),
             bands,
             layout: layout_of(profile),

@@ -176,3 +176,68 @@ macro_rules! family {
     };
 }
 pub(super) use family;
+
+/// Options with their defaults and the ranges of those that have one, in one list; `also` is a check besides.
+macro_rules! options {
+    ($(#[$doc:meta])* $name:ident {
+        $($(#[$about:meta])* $field:ident: $type:ty = $default:expr $(, in $range:expr)?;)*
+    } $(also $also:expr)?) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$about])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        impl $crate::plugins::Options for $name {
+            fn check(&self, checker: &mut $crate::plugins::Checker) {
+                $($(checker.range(stringify!($field), self.$field, $range);)?)*
+                $(let also: fn(&Self, &mut $crate::plugins::Checker) = $also;
+                also(self, checker);)?
+            }
+        }
+    };
+}
+pub(super) use options;
+
+/// A family whose options have more in common than ranges: each implements `$term`, to which the family leads.
+macro_rules! terms {
+    ($term:ident $(#[$doc:meta])* $name:ident {
+        $($variant:ident($options:ty) = $kind:literal, $summary:literal;)*
+    }) => {
+        family! { $(#[$doc])* $name { $($variant($options) = $kind, $summary;)* } }
+
+        impl $name {
+            /// One of each kind, as it is without options of its own.
+            #[must_use]
+            pub fn plain() -> Vec<Self> {
+                vec![$(Self::$variant(<$options>::default()),)*]
+            }
+        }
+
+        impl std::ops::Deref for $name {
+            type Target = dyn $term;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Self::$variant(options) => options,)*
+                }
+            }
+        }
+
+        impl std::ops::DerefMut for $name {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $(Self::$variant(options) => options,)*
+                }
+            }
+        }
+    };
+}
+pub(super) use terms;

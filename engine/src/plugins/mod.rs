@@ -24,10 +24,7 @@ pub use family::{Entry, Family, Item, Options, names};
 pub use init::{
     Init, MeshOptions, ModelOptions, PointsPlyOptions, RandomBoxOptions, RandomFrustumOptions, SfmPointsOptions,
 };
-pub use losses::{
-    AlphaOptions, DepthOptions, DnConsistencyOptions, DssimOptions, ExposureOptions, L1Options, Loss, NeighbourOptions,
-    NormalMapOptions,
-};
+pub use losses::*;
 pub use mcmc::{McmcDensify, McmcOptions};
 pub use optimizer::{AdamOptions, DeferredSh, LearningRates, Optimizer};
 pub use registry::families;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kiln_blocks::Rect;
-use kiln_blocks::merge::{Frame, MergeError, Model, Options, Survey};
+use kiln_blocks::merge::{Frame, MergeError, Merged, Model, Options, Survey};
 
 use super::folder::{BLOCKS, DONE, PROJECT, ProjectFolder, digest, evaluation_path, merged_path, read_record};
 use super::lock::FolderLock;
@@ -70,21 +70,7 @@ pub fn merge(
     stop: &dyn Fn() -> bool,
 ) -> Result<MergeReport, ProjectError> {
     let blocks = project.blocks()?;
-    let mut trained: Vec<(&BlockFolder, Done)> = Vec::new();
-    let mut missing = Vec::new();
-    for block in &blocks {
-        match block.done()? {
-            Some(done) => trained.push((block, done)),
-            None => missing.push(block.record.name.clone()),
-        }
-    }
-    if !missing.is_empty() {
-        return Err(ProjectError::Untrained {
-            path: project.root.clone(),
-            missing,
-            all: blocks.len(),
-        });
-    }
+    let trained = all_trained(project, &blocks)?;
     let output = request.output.clone().unwrap_or_else(|| merged_path(&project.root));
     let project_digest = digest(&project.root.join(PROJECT))?;
     if let Some(index) = up_to_date(&output, &project_digest, &trained) {
@@ -94,32 +80,7 @@ pub fn merge(
             was_there: true,
         });
     }
-    let models: Vec<Model> = trained
-        .iter()
-        .map(|(block, done)| Model {
-            path: block.root.join(&done.model.name),
-            core: Rect::from(&block.record.core),
-        })
-        .collect();
-    let bounds = Rect::from(&project.record.bounds);
-    let width = blocks
-        .iter()
-        .map(|block| block.record.margin)
-        .fold(f64::INFINITY, f64::min);
-    let options = Options {
-        frame: frame(project, &bounds),
-        memory_bytes: request.memory_mib * MIB,
-    };
-    let survey =
-        Survey::of(models, (&project.record.ground).into(), options, (&bounds, width), stop).map_err(of_merge)?;
-    for ((block, done), kept) in trained.iter().zip(&survey.kept) {
-        if kept.digest != done.model.sha256 {
-            return Err(ProjectError::Changed {
-                path: block.root.join(&done.model.name),
-                found: "it is not the model that the run of the block wrote".to_owned(),
-            });
-        }
-    }
+    let survey = survey(project, &trained, request.memory_mib * MIB, stop)?;
     let own = output == merged_path(&project.root);
     // One merge of a project at a time: two would take twice the disk. Elsewhere each has files of its own.
     let _lock = match output.parent() {
@@ -129,56 +90,13 @@ pub fn merge(
         }
         _ => None,
     };
-    let scratch = Scratch::beside(&output)?;
-    let mut file = AtomicFile::create(&output)?;
-    let no_room = |e: io::Error| ProjectError::NoRoom {
-        path: output.parent().unwrap_or(&output).to_owned(),
-        needed_mib: (2 * survey.bytes()).div_ceil(MIB),
-        reason: e.to_string(),
-    };
-    // Room for the model and, for a moment, for the buckets: both are there at the worst moment.
-    file.reserve(survey.bytes()).map_err(no_room)?;
-    let probe = AtomicFile::create(&scratch.path.join("room")).map_err(ProjectError::from);
-    probe?.reserve(survey.bytes()).map_err(no_room)?;
-    let merged = survey
-        .write(&mut file, &output, &scratch.path, stop)
-        .map_err(of_merge)?;
+    let (file, merged) = written(&survey, &output, stop)?;
     if own {
         // Figures of another model; where there are none, or they cannot go, the merge is none the worse.
         let _ = fs::remove_file(evaluation_path(&project.root));
     }
     file.commit()?;
-    let index = MergedIndex {
-        version: VERSION,
-        model: FileRecord {
-            name: output.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            sha256: merged.digest,
-        },
-        bytes: merged.bytes,
-        gaussians: survey.count(),
-        project: project_digest,
-        blocks: trained
-            .iter()
-            .zip(&survey.kept)
-            .map(|((block, _), kept)| MergedBlock {
-                name: block.record.name.clone(),
-                sha256: kept.digest.clone(),
-                trained: kept.trained,
-                kept: kept.kept,
-            })
-            .collect(),
-        borders: borders(&blocks, &survey),
-        chunks: merged
-            .chunks
-            .iter()
-            .map(|chunk| MergedChunk {
-                first: chunk.first,
-                count: chunk.count,
-                centers: chunk.centers,
-                reach: chunk.reach,
-            })
-            .collect(),
-    };
+    let index = index_of(&output, project_digest, &trained, (&survey, merged));
     write_json(&index_path(&output), &index)?;
     Ok(MergeReport {
         output,
@@ -187,8 +105,116 @@ pub fn merge(
     })
 }
 
+/// A block with what its run left.
+type Trained<'a> = (&'a BlockFolder, Done);
+
+/// All blocks of a project.
+///
+/// # Errors
+/// [`ProjectError::Untrained`] with those that have no model yet.
+fn all_trained<'a>(project: &ProjectFolder, blocks: &'a [BlockFolder]) -> Result<Vec<Trained<'a>>, ProjectError> {
+    let mut trained = Vec::new();
+    let mut missing = Vec::new();
+    for block in blocks {
+        match block.done()? {
+            Some(done) => trained.push((block, done)),
+            None => missing.push(block.record.name.clone()),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(trained);
+    }
+    Err(ProjectError::Untrained {
+        path: project.root.clone(),
+        missing,
+        all: blocks.len(),
+    })
+}
+
+/// What of the blocks' models is kept; each is the one that its run wrote.
+fn survey(
+    project: &ProjectFolder,
+    trained: &[Trained<'_>],
+    memory_bytes: u64,
+    stop: &dyn Fn() -> bool,
+) -> Result<Survey, ProjectError> {
+    let models = trained.iter().map(|(block, done)| Model {
+        path: block.root.join(&done.model.name),
+        core: Rect::from(&block.record.core),
+    });
+    let bounds = Rect::from(&project.record.bounds);
+    let margins = trained.iter().map(|(block, _)| block.record.margin);
+    let width = margins.fold(f64::INFINITY, f64::min);
+    let options = Options {
+        frame: frame(project, &bounds),
+        memory_bytes,
+    };
+    let ground = (&project.record.ground).into();
+    let survey = Survey::of(models.collect(), ground, options, (&bounds, width), stop).map_err(of_merge)?;
+    for ((block, done), kept) in trained.iter().zip(&survey.kept) {
+        if kept.digest != done.model.sha256 {
+            return Err(ProjectError::Changed {
+                path: block.root.join(&done.model.name),
+                found: "it is not the model that the run of the block wrote".to_owned(),
+            });
+        }
+    }
+    Ok(survey)
+}
+
+/// The merged model in a file that is still to be committed.
+fn written(survey: &Survey, output: &Path, stop: &dyn Fn() -> bool) -> Result<(AtomicFile, Merged), ProjectError> {
+    let scratch = Scratch::beside(output)?;
+    let mut file = AtomicFile::create(output)?;
+    let no_room = |e: io::Error| ProjectError::NoRoom {
+        path: output.parent().unwrap_or(output).to_owned(),
+        needed_mib: (2 * survey.bytes()).div_ceil(MIB),
+        reason: e.to_string(),
+    };
+    // Room for the model and, for a moment, for the buckets: both are there at the worst moment.
+    file.reserve(survey.bytes()).map_err(no_room)?;
+    let probe = AtomicFile::create(&scratch.path.join("room")).map_err(ProjectError::from);
+    probe?.reserve(survey.bytes()).map_err(no_room)?;
+    let merged = survey.write(&mut file, output, &scratch.path, stop).map_err(of_merge)?;
+    Ok((file, merged))
+}
+
+/// The index of a merged model.
+fn index_of(
+    output: &Path,
+    project: String,
+    trained: &[Trained<'_>],
+    (survey, merged): (&Survey, Merged),
+) -> MergedIndex {
+    let blocks = trained.iter().zip(&survey.kept).map(|((block, _), kept)| MergedBlock {
+        name: block.record.name.clone(),
+        sha256: kept.digest.clone(),
+        trained: kept.trained,
+        kept: kept.kept,
+    });
+    let chunks = merged.chunks.iter().map(|chunk| MergedChunk {
+        first: chunk.first,
+        count: chunk.count,
+        centers: chunk.centers,
+        reach: chunk.reach,
+    });
+    MergedIndex {
+        version: VERSION,
+        model: FileRecord {
+            name: output.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            sha256: merged.digest,
+        },
+        bytes: merged.bytes,
+        gaussians: survey.count(),
+        project,
+        blocks: blocks.collect(),
+        borders: borders(trained, survey),
+        chunks: chunks.collect(),
+    }
+}
+
 /// The index of a model that is there already: of this project, of these models, whole.
-fn up_to_date(output: &Path, project: &str, trained: &[(&BlockFolder, Done)]) -> Option<MergedIndex> {
+fn up_to_date(output: &Path, project: &str, trained: &[Trained<'_>]) -> Option<MergedIndex> {
     let index: MergedIndex = read_record(&index_path(output)).ok()?;
     let same = index.project == project
         && index.blocks.len() == trained.len()
@@ -217,7 +243,8 @@ fn frame(project: &ProjectFolder, bounds: &Rect) -> Frame {
     }
 }
 
-fn borders(blocks: &[BlockFolder], survey: &Survey) -> Vec<MergedBorder> {
+fn borders(trained: &[Trained<'_>], survey: &Survey) -> Vec<MergedBorder> {
+    let blocks: Vec<&BlockFolder> = trained.iter().map(|(block, _)| *block).collect();
     let views: Vec<BTreeSet<&String>> = blocks
         .iter()
         .map(|block| block.record.train_views.iter().collect())

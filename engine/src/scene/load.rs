@@ -6,28 +6,28 @@
 
 mod far;
 mod files;
+mod index;
 mod notices;
+mod photos;
 mod sets;
 mod transparency;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use notices::{Unreadable, crop_notices, odd_sizes};
-use sets::{Sets, hold_out_named};
+use sets::hold_out_named;
 
 use super::camera_use::CameraUse;
-use super::error::listed;
 use super::fence::Fence;
-use super::formats::lens::{Distortion, Lens};
+use super::formats::lens::Lens;
 use super::formats::posed::PosedImage;
 use super::formats::transforms::{self, Frames};
 use super::formats::{colmap, multiscale, points_ply, unknown};
 use super::index::SceneIndex;
 use super::options::{AlphaChoice, HoldOut, SceneKind, SceneOptions};
 use super::photos::upright::Planner;
-use super::view::{self, Alpha, View};
-use super::{Near, Point, Resolution, SceneError, WidePoint, depths, masks, normals, origin, seen, split};
+use super::view::Alpha;
+use super::{Point, Resolution, SceneError, WidePoint, origin};
 
 /// Reads the data set in `root`.
 pub(super) fn load(root: &Path, options: &SceneOptions) -> Result<SceneIndex, SceneError> {
@@ -280,257 +280,6 @@ impl Loader<'_> {
             "{what}; unless init says otherwise, training starts from random points in front of the cameras"
         ));
     }
-
-    /// Pairs poses with image files, sorted by name; images that are not there, or cannot be decoded, are left out and
-    /// counted.
-    fn views(
-        &mut self,
-        folder: &Path,
-        listed_in: &Path,
-        posed: Vec<PosedImage>,
-        alpha: Alpha,
-    ) -> Result<Vec<View>, SceneError> {
-        let mut paths: Vec<PathBuf> = posed.iter().map(|image| folder.join(&image.name)).collect();
-        let names: Vec<String> = posed.iter().map(|image| image.name.clone()).collect();
-        let headers = self.headers(folder, &names, &mut paths)?;
-        let count = posed.len();
-        let (mut views, mut missing, mut odd) = (Vec::with_capacity(count), Vec::new(), Vec::new());
-        let mut undecodable = Unreadable::default();
-        for ((posed, path), header) in posed.into_iter().zip(paths).zip(headers) {
-            let header = match header {
-                Ok(Some(header)) => header,
-                Ok(None) => {
-                    missing.push(posed.name);
-                    continue;
-                }
-                Err(error) => {
-                    undecodable.push(posed.name, &error);
-                    continue;
-                }
-            };
-            let (lens, name) = (posed.lens, posed.name.clone());
-            if header.alpha {
-                self.transparent.push((path.clone(), (header.width, header.height)));
-            }
-            let view = match View::new(posed, path, header, alpha, &mut self.planner) {
-                Err(error @ SceneError::SizeMismatch { .. }) => {
-                    odd.push((name, error));
-                    continue;
-                }
-                view => view?,
-            };
-            self.count_camera(lens, &view);
-            views.push(view);
-        }
-        missing.sort();
-        undecodable.sort();
-        if let Some(error) = all_odd(odd) {
-            return Err(error);
-        }
-        if views.is_empty() {
-            let path = listed_in.to_owned();
-            let why = match undecodable.is_empty() {
-                true => self.why_empty(folder, count, &missing),
-                false => format!(
-                    "none of its {count} images can be {}: {}",
-                    undecodable.what(),
-                    undecodable.reported()
-                ),
-            };
-            return Err(SceneError::NoViews { path, why });
-        }
-        if !missing.is_empty() {
-            self.warnings.push(format!(
-                "{} of {count} images listed in {} are missing and left out: {}",
-                missing.len(),
-                listed_in.display(),
-                listed(&missing)
-            ));
-        }
-        if !undecodable.is_empty() {
-            self.warnings.push(format!(
-                "{} of {count} images in {} cannot be {} and are left out: {}",
-                undecodable.len(),
-                folder.display(),
-                undecodable.what(),
-                undecodable.reported()
-            ));
-        }
-        self.undecodable.extend(undecodable.names());
-        self.missing.extend(missing);
-        split::sort(&mut views);
-        if let Some(pair) = views.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            let (path, id) = (listed_in.to_owned(), pair[0].name.clone());
-            return Err(SceneError::Duplicate {
-                path,
-                what: "image name",
-                id,
-            });
-        }
-        Ok(views)
-    }
-
-    fn count_camera(&mut self, lens: Lens, view: &View) {
-        let file_px = view.upright.turned_px();
-        let known = self.cameras.iter_mut().rev();
-        let mut same = known.filter(|(other, camera)| *other == lens && camera.file_px == file_px);
-        if let Some((_, camera)) = same.next() {
-            camera.images += 1;
-            return;
-        }
-        let camera = CameraUse {
-            model: lens.model,
-            file_px,
-            source_px: (view.source_width, view.source_height),
-            images: 1,
-            lost: view.upright.lens.as_ref().map(|lens| lens.lost),
-            is_fisheye: matches!(lens.distortion, Distortion::Fisheye { .. }),
-        };
-        self.cameras.push((lens, camera));
-    }
-
-    fn finish(
-        mut self,
-        kind: SceneKind,
-        model: &Path,
-        images: &Path,
-        (train, test): Sets,
-        points: Vec<Point>,
-    ) -> Result<SceneIndex, SceneError> {
-        if train.is_empty() {
-            let why = format!(
-                "{} usable view, and it is held out; train on all views (--no-eval)",
-                test.len()
-            );
-            return Err(SceneError::NoViews {
-                path: self.root.to_owned(),
-                why,
-            });
-        }
-        let trained = train.len();
-        let mut views = train;
-        views.extend(test);
-        view::assign_ids(&mut views);
-        let given = std::mem::take(&mut self.masks);
-        masks::attach(
-            &mut views,
-            self.root,
-            (self.options, &given),
-            &self.fence,
-            (&mut self.notices, &mut self.warnings),
-        )?;
-        let masked = views
-            .iter()
-            .any(|view| view.mask.is_some() || view.alpha == Alpha::Mask || view.upright.shows_empty());
-        for view in &mut views {
-            if !self.options.respect_principal_point {
-                view.centre();
-            }
-            let (width, height) = (view.source_width, view.source_height);
-            view.set_size(self.resolution.apply(width, height, 1.0));
-        }
-        let (trained, points) = self.without_strays(&mut views, trained, points);
-        let test = views.split_off(trained);
-        let mut train = views;
-        self.warnings.extend(odd_sizes(&train, self.resolution));
-        let mut extent = split::camera_extent(&train);
-        if extent <= 0.0 {
-            extent = split::point_extent(&train, &points);
-            self.warnings.push(format!(
-                "all training cameras share one position; scene extent taken as {extent}"
-            ));
-        }
-        if !extent.is_finite() {
-            let remedy = "camera positions must be within the range of f32, export the model again";
-            return Err(SceneError::malformed(
-                self.root,
-                "camera poses",
-                "cameras that are infinitely far apart",
-                remedy,
-            ));
-        }
-        let near = Near::of(&split::together(&train), &points);
-        if near.depth.is_none() && !points.is_empty() {
-            self.warnings.push(format!(
-                "no training picture contains any of the {} sparse points; check that poses and points are of one model, and \
-                 that the poses are not inverted",
-                points.len()
-            ));
-        }
-        for view in train.iter_mut().filter(|view| !view.seen.is_empty()) {
-            view.seen = seen::in_picture(&view.seen, &view.camera, near.plane(extent));
-        }
-        if let Some(folder) = &self.options.depths {
-            let reported = (&mut self.notices, &mut self.warnings);
-            depths::attach(
-                (&mut train, &test),
-                self.root,
-                folder,
-                &points,
-                &self.fence,
-                reported.0,
-                reported.1,
-            )?;
-        }
-        if let Some((folder, axes)) = &self.options.normals {
-            let reported = (&mut self.notices, &mut self.warnings);
-            let which = (folder.as_path(), *axes);
-            normals::attach(
-                &mut train,
-                self.root,
-                which,
-                &points,
-                &self.fence,
-                reported.0,
-                reported.1,
-            )?;
-        }
-        let cameras: Vec<CameraUse> = self.cameras.into_iter().map(|(_, camera)| camera).collect();
-        self.notices.extend(crop_notices(&cameras));
-        let turned = train
-            .iter()
-            .chain(&test)
-            .filter(|view| view.upright.is_turned())
-            .count();
-        if turned > 0 {
-            self.notices.push(format!(
-                "{turned} of the images are turned as their EXIF orientation says, because their cameras' sizes ask for it"
-            ));
-        }
-        self.missing.sort();
-        self.undecodable.sort();
-        Ok(SceneIndex {
-            kind,
-            root: self.root.to_owned(),
-            train,
-            test,
-            points,
-            origin: self.origin,
-            extent,
-            near,
-            masked,
-            warnings: self.warnings,
-            notices: self.notices,
-            model: model.to_owned(),
-            images: images.to_owned(),
-            missing: self.missing,
-            undecodable: self.undecodable,
-            strays: self.strays,
-            cameras,
-            resolution: self.resolution,
-        })
-    }
-}
-
-/// The error of photos that have another shape than their cameras: that of the first, with the names of all.
-fn all_odd(mut odd: Vec<(String, SceneError)>) -> Option<SceneError> {
-    odd.sort_by(|a, b| a.0.cmp(&b.0));
-    let names = odd.iter().map(|(name, _)| name.clone()).collect();
-    let (_, mut error) = odd.into_iter().next()?;
-    if let SceneError::SizeMismatch { all, .. } = &mut error {
-        *all = names;
-    }
-    Some(error)
 }
 
 #[cfg(test)]

@@ -38,14 +38,43 @@ pub(super) fn attach(
         MaskChoice::Auto => None,
         MaskChoice::Folder(folder) => Some(root.join(folder)),
     };
-    let named = |view: &View| {
-        let given = given.get(&view.name).filter(|_| asked.is_none());
-        given.map(|name| root.join(name))
+    let given = match asked {
+        None => named(views, root, given, warnings),
+        Some(_) => vec![None; views.len()],
     };
-    let gone = views
-        .iter()
-        .filter(|view| named(view).is_some_and(|path| !path.is_file()));
-    let gone: Vec<String> = gone.map(|view| view.name.clone()).collect();
+    let found = match asked {
+        _ if views.is_empty() => return Ok(()),
+        Some(folder) => in_folder(views, root, folder, &given)?,
+        None => usual(views, root, &given, (notices, warnings)),
+    };
+    notices.extend(renamed_notice(&found, views, root));
+    if found.masks.iter().all(Option::is_none) {
+        return Ok(());
+    }
+    notices.extend(spare_notice(&found, root));
+    let unfit = give(views, root, found, fence)?;
+    warnings.extend(unfit.guessed_warning());
+    warnings.extend(unfit.without_warning(views.len()));
+    Ok(())
+}
+
+/// The masks that the data set names for views, as far as they are there; those that are not are warned of.
+fn named(
+    views: &[View],
+    root: &Path,
+    given: &BTreeMap<String, String>,
+    warnings: &mut Vec<String>,
+) -> Vec<Option<PathBuf>> {
+    let mut gone = Vec::new();
+    let mut named = Vec::with_capacity(views.len());
+    for view in views {
+        let path = given.get(&view.name).map(|name| root.join(name));
+        let there = path.as_ref().is_none_or(|path| path.is_file());
+        if !there {
+            gone.push(view.name.clone());
+        }
+        named.push(path.filter(|_| there));
+    }
     if !gone.is_empty() {
         warnings.push(format!(
             "masks that the data set names for {} images are not there: {}",
@@ -53,48 +82,51 @@ pub(super) fn attach(
             listed(&gone)
         ));
     }
-    let given: Vec<Option<PathBuf>> = views
-        .iter()
-        .map(|view| named(view).filter(|path| path.is_file()))
-        .collect();
-    let found = match (asked, views.first()) {
-        (_, None) => return Ok(()),
-        (Some(folder), Some(view)) => {
-            let found = search::masks(views, root, Some(&folder), &given);
-            if found.masks.iter().all(Option::is_none) {
-                return Err(SceneError::NoMasks {
-                    images: views.len(),
-                    looked_for: format!("{}.png, {}.png", view.name, without_extension(&view.name)),
-                    folder,
-                });
-            }
-            found
-        }
-        (None, Some(_)) => usual(views, root, &given, (notices, warnings)),
-    };
-    let relative = |path: &Path| relative(root, path);
-    if let Some(first) = found.renamed.first() {
-        let mask = found.masks[*first].as_deref().map(relative).unwrap_or_default();
-        notices.push(format!(
-            "masks of {} images are there under other names, such as {mask} for {}",
-            found.renamed.len(),
-            views[*first].name
-        ));
+    named
+}
+
+/// The masks in the folder that was asked for.
+fn in_folder(views: &[View], root: &Path, folder: PathBuf, given: &[Option<PathBuf>]) -> Result<Found, SceneError> {
+    let found = search::masks(views, root, Some(&folder), given);
+    match views.first() {
+        Some(view) if found.masks.iter().all(Option::is_none) => Err(SceneError::NoMasks {
+            images: views.len(),
+            looked_for: format!("{}.png, {}.png", view.name, without_extension(&view.name)),
+            folder,
+        }),
+        _ => Ok(found),
     }
-    let paths: Vec<PathBuf> = found.masks.iter().flatten().cloned().collect();
-    if !found.spare.is_empty() && !paths.is_empty() {
-        let spare: Vec<String> = found.spare.iter().map(|path| relative(path)).collect();
-        notices.push(format!(
+}
+
+/// That masks are there under the names of other programs.
+fn renamed_notice(found: &Found, views: &[View], root: &Path) -> Option<String> {
+    let first = *found.renamed.first()?;
+    let mask = found.masks[first].as_deref().map(|path| relative(root, path));
+    Some(format!(
+        "masks of {} images are there under other names, such as {} for {}",
+        found.renamed.len(),
+        mask.unwrap_or_default(),
+        views[first].name
+    ))
+}
+
+/// That files are called masks and are not used.
+fn spare_notice(found: &Found, root: &Path) -> Option<String> {
+    let spare: Vec<String> = found.spare.iter().map(|path| relative(root, path)).collect();
+    (!spare.is_empty()).then(|| {
+        format!(
             "{} files that are called masks are of no image, or of no single one, and are not used: {}",
             spare.len(),
             listed(&spare)
-        ));
-    }
-    if paths.is_empty() {
-        return Ok(());
-    }
+        )
+    })
+}
+
+/// Gives views the masks found for them, and what fits none.
+fn give(views: &mut [View], root: &Path, found: Found, fence: &Fence) -> Result<Unfit, SceneError> {
+    let paths: Vec<PathBuf> = found.masks.iter().flatten().cloned().collect();
     let mut headers = header::read_all(&paths, fence)?.into_iter();
-    let (mut without, mut odd, mut guessed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut unfit, mut odd) = (Unfit::default(), Vec::new());
     for (at, (view, path)) in views.iter_mut().zip(found.masks).enumerate() {
         let header = path.and_then(|path| Some((path, headers.next()?)));
         let is_renamed = found.renamed.binary_search(&at).is_ok();
@@ -102,8 +134,8 @@ pub(super) fn attach(
             Some((path, Ok(Some(Header { width, height, .. })))) => (path, (width, height)),
             Some((_, Err(error))) if !is_renamed || matches!(error, SceneError::LinkOut { .. }) => return Err(error),
             other => {
-                guessed.extend(other.map(|(path, _)| relative(&path)));
-                without.push(view.name.clone());
+                unfit.guessed.extend(other.map(|(path, _)| relative(root, &path)));
+                unfit.without.push(view.name.clone());
                 continue;
             }
         };
@@ -113,8 +145,8 @@ pub(super) fn attach(
         if !is_scaled_copy(wide(size_px), wide(image_px)) {
             // what a name alone made a mask does not stop a run
             if is_renamed {
-                guessed.push(relative(&path));
-                without.push(view.name.clone());
+                unfit.guessed.push(relative(root, &path));
+                unfit.without.push(view.name.clone());
             } else {
                 odd.push((view.name.clone(), path, size_px, view.image_path.clone(), image_px));
             }
@@ -124,31 +156,46 @@ pub(super) fn attach(
     }
     odd.sort();
     let all = odd.iter().map(|(name, ..)| name.clone()).collect();
-    if let Some((_, mask, mask_px, image, image_px)) = odd.into_iter().next() {
-        return Err(SceneError::MaskSize {
+    match odd.into_iter().next() {
+        None => Ok(unfit),
+        Some((_, mask, mask_px, image, image_px)) => Err(SceneError::MaskSize {
             mask,
             mask_px,
             image,
             image_px,
             all,
-        });
+        }),
     }
-    if !guessed.is_empty() {
-        warnings.push(format!(
-            "{} files that are called masks have another shape than their images, or cannot be read, and are not used: {}",
-            guessed.len(),
-            listed(&guessed)
-        ));
+}
+
+/// Files that are taken for masks and cannot be, and images without one.
+#[derive(Default)]
+struct Unfit {
+    guessed: Vec<String>,
+    without: Vec<String>,
+}
+
+impl Unfit {
+    fn guessed_warning(&self) -> Option<String> {
+        (!self.guessed.is_empty()).then(|| {
+            format!(
+                "{} files that are called masks have another shape than their images, or cannot be read, and are not used: {}",
+                self.guessed.len(),
+                listed(&self.guessed)
+            )
+        })
     }
-    if !without.is_empty() && without.len() < views.len() {
-        warnings.push(format!(
-            "{} of {} images have no mask and count whole: {}",
-            without.len(),
-            views.len(),
-            listed(&without)
-        ));
+
+    /// Where some of all `images` have a mask.
+    fn without_warning(&self, images: usize) -> Option<String> {
+        (!self.without.is_empty() && self.without.len() < images).then(|| {
+            format!(
+                "{} of {images} images have no mask and count whole: {}",
+                self.without.len(),
+                listed(&self.without)
+            )
+        })
     }
-    Ok(())
 }
 
 /// A path in the scene, as people name it.

@@ -7,61 +7,10 @@ use crate::gaussians::bound::Binding;
 use crate::gaussians::layout::{CHUNK, StatePlanes, Storage};
 use crate::kernels::catch_up::ROW_BYTES;
 use crate::kernels::density_terms::DensityTerms;
-use crate::kernels::fading::FadingWeight;
-use crate::kernels::neighbor_loss::PairWeights;
 use crate::kernels::swaths::Swaths;
 use crate::kernels::uniforms::TILE_PX;
+use crate::plugins::{Losses, Maps};
 use crate::scene::{PhotoParts, photo_bytes};
-
-/// Losses that need tensors of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ExtraLosses {
-    /// Coverage against the mask; photos then carry one.
-    pub alpha: bool,
-    /// Exposure of each training view.
-    pub exposure: bool,
-    /// Agreement of blended planes and the depth map, from some iteration on.
-    pub normals: bool,
-    /// SuGaR's agreement of blended normals and depths, from some iteration on; not together with the other two.
-    pub consistency: bool,
-    /// Agreement of renders and photos' depth maps, from some iteration on; photos then carry them.
-    pub depth: Option<FadingWeight>,
-    /// Agreement of renders and photos' normal maps, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub normal_map: Option<FadingWeight>,
-    /// Terms of the density of Gaussians, from some iteration on.
-    pub density: Option<DensityTerms>,
-    /// Consistency with a neighbouring view, from some iteration on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pair: Option<PairWeights>,
-}
-
-impl ExtraLosses {
-    /// True where some steps train the planes of Gaussians.
-    #[must_use]
-    pub const fn planes(&self) -> bool {
-        self.normals || self.consistency || self.depth.is_some() || self.normal_map.is_some() || self.pair.is_some()
-    }
-
-    /// True where some steps draw surfaces of one view alone.
-    #[must_use]
-    pub fn surfaces_alone(&self) -> bool {
-        Self { pair: None, ..*self }.surfaces()
-    }
-
-    /// True where steps need every Gaussian's colour up to date.
-    #[must_use]
-    pub fn wants_all_colors(&self) -> bool {
-        self.surfaces() || self.density.is_some()
-    }
-
-    /// True where some steps draw surfaces.
-    #[must_use]
-    pub fn surfaces(&self) -> bool {
-        self.planes() || self.density.is_some_and(|terms| terms.sdf)
-    }
-}
 
 /// Sizes from which every tensor follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,9 +53,12 @@ pub struct Capacities {
     /// Photos carry a mask.
     #[serde(default)]
     pub masked: bool,
-    /// What losses need beside the image gradient.
-    #[serde(default)]
-    pub losses: ExtraLosses,
+    /// The losses that steps have; a run that goes on has those of its own settings.
+    #[serde(skip)]
+    pub losses: Losses,
+    /// Terms of the density of Gaussians, from some iteration on.
+    #[serde(skip)]
+    pub density: Option<DensityTerms>,
     /// Views whose cameras are corrected, training views first; 0 = none are.
     #[serde(default)]
     pub poses: u32,
@@ -160,7 +112,8 @@ impl Capacities {
             cameras,
             slots: Self::SLOTS,
             masked: false,
-            losses: ExtraLosses::default(),
+            losses: Losses::default(),
+            density: None,
             poses: 0,
             lens: false,
             bound: None,
@@ -227,12 +180,25 @@ impl Capacities {
         32 - self.max_lists.leading_zeros()
     }
 
+    /// True where some steps draw surfaces.
+    #[must_use]
+    pub fn surfaces(&self) -> bool {
+        self.surfaces_alone() || self.losses.need(|needs| needs.neighbour)
+    }
+
+    /// True where some steps draw surfaces of one view alone.
+    #[must_use]
+    pub fn surfaces_alone(&self) -> bool {
+        let of_one = self.losses.need(|needs| needs.surface.is_some() && !needs.neighbour);
+        of_one || self.density.is_some_and(|terms| terms.sdf)
+    }
+
     /// What photos carry.
-    fn parts(&self) -> PhotoParts {
+    pub(super) fn parts(&self) -> PhotoParts {
         PhotoParts {
             masked: self.masked,
-            depths: self.losses.depth.is_some(),
-            normals: self.losses.normal_map.is_some(),
+            depths: self.losses.need_maps(Maps::Depths),
+            normals: self.losses.need_maps(Maps::Normals),
         }
     }
 

@@ -31,19 +31,19 @@ mod resident;
 mod rings;
 mod surface;
 mod tensors;
+mod terms;
 mod triangle_io;
 mod triangle_tensors;
 mod triangles;
 
 pub use bands::{BAND_SLOTS, BandTensors, banded, clear_stall, left_out, pack_bands};
 pub use bound::{Surface as BoundSurface, mesh_state, read_vertices, write_mesh};
-pub use capacities::{Capacities, ExtraLosses};
+pub use capacities::Capacities;
 pub use densify::{DensifyTensors, STAGING_BYTES, camera_cull, densify, error_guided, mcmc_relocate};
 pub use density::{find_neighbors, know_neighbors, prune_faint};
 pub use density_tensors::{DensityTensors, most_dense};
 pub use guard_bands::check_guard_bands;
 pub use level::{LevelTensors, level_points, prepare_levels};
-pub use losses::ExtraTensors;
 pub use model_io::{ModelWriter, read_model, read_opacities, read_sample, write_model};
 pub use moments::forget_moments;
 pub use neighbor_tensors::{NeighborTensors, NeighborsRefused};
@@ -60,6 +60,7 @@ pub use resident::{Place, ResidentImages};
 pub use rings::Rings;
 pub use surface::surface;
 pub use tensors::{FilterTensors, StepExtras, StepTensors};
+pub use terms::{ExtraTensors, ImageTerm, Learnt, Seen, SurfaceTerm};
 pub use triangle_io::{
     change_weights, clear_importance, list_adjacency, read_state, read_triangle_sample, read_weights, write_state,
 };

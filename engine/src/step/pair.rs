@@ -6,7 +6,7 @@
 //! beside those of the step.
 
 use super::passes::{forward, targets, upload, upload_uniforms};
-use super::{PairTensors, Part, Parts, StepTensors, bands};
+use super::{PairTensors, Part, Parts, StepTensors, Terms, bands};
 use crate::kernels::neighbor_loss;
 use crate::kernels::views::Pixels;
 use crate::program::{Program, TensorTable};
@@ -15,11 +15,9 @@ impl StepTensors {
     /// The same tensors of steps with surfaces for steps that compare with a neighbour as well; none where the losses do not.
     #[must_use]
     pub fn for_pair_steps(&self, table: &mut TensorTable) -> Option<Self> {
-        let c = &self.capacities;
-        let brings_photos = self.resident.pages.is_empty();
         let mut tensors = self.clone();
-        tensors.extra.pair = Some(PairTensors::new(table, c, c.losses.pair?, &self.rings, brings_photos));
-        Some(tensors)
+        tensors.add_terms(table, Terms::Pair);
+        tensors.pair().is_some().then_some(tensors)
     }
 
     /// The tensors that the neighbour is drawn with.
@@ -35,7 +33,7 @@ impl StepTensors {
 /// compare.
 #[must_use]
 pub fn draw_neighbor(t: &StepTensors) -> Vec<Program> {
-    let Some(pair) = &t.extra.pair else {
+    let Some(pair) = t.pair() else {
         return Vec::new();
     };
     let t = t.of_neighbor(pair);
@@ -56,7 +54,7 @@ pub fn draw_neighbor(t: &StepTensors) -> Vec<Program> {
 /// The same in bands, of which `parts` makes those of a step: prefix and forward as there, and in the place of the loss what is left.
 #[must_use]
 pub fn draw_neighbor_in_bands(t: &StepTensors, parts: impl FnOnce(&StepTensors) -> Parts) -> Parts {
-    let Some(pair) = &t.extra.pair else {
+    let Some(pair) = t.pair() else {
         return Parts::new();
     };
     let t = t.of_neighbor(pair);

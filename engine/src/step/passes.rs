@@ -41,7 +41,7 @@ pub(super) fn status(program: &mut Program, t: &StepTensors) {
         t.rings.status.slice(0, bytes),
         t.rings.status_stride,
     );
-    if let Some(pair) = &t.extra.pair {
+    if let Some(pair) = t.pair() {
         program.copy_to_ring(pair.io.means, t.rings.means(0), t.rings.status_stride);
     }
 }

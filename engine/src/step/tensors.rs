@@ -1,12 +1,12 @@
 //! Every tensor of a run, named once.
 
 use super::{
-    Capacities, DensityTensors, ExtraTensors, ResidentImages, Rings, TriangleSizes, TriangleTensors, mesh_tensors,
+    Capacities, DensityTensors, ExtraTensors, ResidentImages, Rings, Terms, TriangleSizes, TriangleTensors,
+    mesh_tensors,
 };
 use crate::kernels::bound::MeshIo;
 use crate::kernels::counters::{Args, Counters};
 use crate::kernels::filter_3d::FilterCamera;
-use crate::kernels::plane_loss::{Kind, PlaneLossIo};
 use crate::kernels::radix_sort::{SortBuffers, histogram_bytes};
 use crate::kernels::triangles::TriangleUniforms;
 use crate::kernels::uniforms::StepUniforms;
@@ -202,18 +202,9 @@ impl StepTensors {
     #[must_use]
     pub fn for_surface_steps(&self, table: &mut TensorTable) -> Self {
         let mut tensors = self.clone();
-        tensors.add_surface(table, self.capacities.losses.planes());
-        let losses = &self.capacities.losses;
-        let kind = losses.normals.then_some(Kind::Weighted);
-        let kind = kind.or_else(|| losses.consistency.then_some(Kind::Plain));
-        tensors.extra.plane_loss = kind.map(|kind| PlaneLossIo {
-            kind,
-            steepest: table.add("surface/steepest", Class::Arena, Tag::Loss, 4),
-            // Free once the image losses are reduced.
-            sums: self.loss_sums,
-        });
-        tensors.extra.depth_weight = self.capacities.losses.depth;
-        tensors.extra.normal_map_weight = self.capacities.losses.normal_map;
+        let trained = self.capacities.losses.need(|needs| needs.surface.is_some());
+        tensors.add_surface(table, trained);
+        tensors.add_terms(table, Terms::Surface);
         tensors
     }
 
@@ -343,7 +334,7 @@ impl StepTensors {
             4,
         );
         let extra = ExtraTensors::new(table, &c);
-        let density = c.losses.density.filter(|_| matches!(state, State::Trained));
+        let density = c.density.filter(|_| matches!(state, State::Trained));
         let density = density.map(|terms| DensityTensors::new(table, &c, terms, &chunks, variants));
         let target = table.add("images/target", Class::Images, Tag::Images, c.image_bytes());
         let group_visible = table.add(

@@ -336,8 +336,7 @@ impl Trainer {
     /// True when the loss of the step of `iteration` looks at normals.
     #[must_use]
     pub fn looks_at_normals(&self, iteration: u32) -> bool {
-        let losses = &self.report.capacities.losses;
-        let compares = losses.normals || losses.consistency;
+        let compares = self.report.capacities.losses.iter().any(|loss| loss.compares_normals());
         compares && schedule::terms_at(&self.profile, iteration) == Terms::Surface
     }
 

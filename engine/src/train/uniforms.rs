@@ -1,10 +1,11 @@
 //! The uniform block of a training step, from profile, camera and iteration.
 
 use crate::config::{Background, Profile, RefinePoses};
+use crate::kernels::fading::Progress;
 use crate::kernels::uniforms::{Group, StepUniforms, flags};
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
-use crate::plugins::{AdamOptions, Loss, Optimizer, Regularizer};
+use crate::plugins::{AdamOptions, Optimizer, Regularizer};
 use crate::scene::Camera;
 use crate::twins::rng;
 
@@ -16,15 +17,6 @@ fn random_background(seed: u32, iteration: u32) -> [f32; 3] {
     [0, 1, 2].map(|channel| rng::uniform(seed, iteration, BACKGROUND_ID, channel))
 }
 
-/// Log-linear from one value to another over the run.
-fn falling(profile: &Profile, iteration: u32, [from, to]: [f32; 2]) -> f32 {
-    let share = f64::from(iteration) / f64::from(profile.schedule.iterations.max(1));
-    let value = f64::from(from).powf(1.0 - share.min(1.0)) * f64::from(to).powf(share.min(1.0));
-    #[expect(clippy::cast_possible_truncation, reason = "between two f32")]
-    let value = value as f32;
-    value
-}
-
 /// Share of the Gaussians that a step leaves out: from 0 at the start to `train.dropout` at the end (Park et al. 2025).
 fn dropout(profile: &Profile, iteration: u32) -> f32 {
     let share = f64::from(iteration) / f64::from(profile.schedule.iterations.max(1));
@@ -33,23 +25,14 @@ fn dropout(profile: &Profile, iteration: u32) -> f32 {
     profile.train.dropout * share
 }
 
-/// Learning rate of exposures at an iteration, and the weight that holds them; 0 without them.
-fn exposure(profile: &Profile, iteration: u32) -> [f32; 2] {
-    let of = profile.losses.iter().find_map(|loss| match loss {
-        Loss::Exposure(o) => Some([falling(profile, iteration, [o.lr, o.lr_end]), o.hold]),
-        _ => None,
-    });
-    of.unwrap_or_default()
-}
-
 /// Learning rate of the camera's correction in a step that the optimiser takes, 0 in others; none where cameras are as given.
-fn pose_rate(profile: &Profile, iteration: u32, adam_skip_mask: u32) -> Option<f32> {
+fn pose_rate(profile: &Profile, at: Progress, adam_skip_mask: u32) -> Option<f32> {
     let poses = profile.train.refine_poses?;
     let skipped = adam_skip_mask == group::ALL;
     Some(if skipped {
         0.0
     } else {
-        falling(profile, iteration, [poses.lr, poses.lr_end])
+        at.falling([poses.lr, poses.lr_end])
     })
 }
 
@@ -156,9 +139,14 @@ pub(super) fn train(
     u.flags |= if events.statistics { flags::STATISTICS } else { 0 };
     u.flags |= flags::UPDATE;
     u.adam_skip_mask = events.adam_skip_mask;
-    let weight = |pick: fn(&Loss) -> bool| profile.losses.iter().filter(|l| pick(l)).map(Loss::weight).sum::<f32>();
-    u.weights[0] = weight(|l| matches!(l, Loss::L1(_)));
-    u.weights[1] = weight(|l| matches!(l, Loss::Dssim(_)));
+    let at = Progress {
+        iteration,
+        iterations: profile.schedule.iterations,
+    };
+    u.weights[..2].fill(0.0);
+    for loss in &profile.losses {
+        loss.set(&mut u, at);
+    }
     let term = |pick: fn(&Regularizer) -> bool| {
         let terms = profile.regularizers.iter();
         terms.filter(|r| pick(r)).map(Regularizer::weight).sum::<f32>()
@@ -180,22 +168,8 @@ pub(super) fn train(
     } else {
         0
     };
-    u.weights[3] = weight(|l| matches!(l, Loss::Alpha(_)));
-    u.flags |= if u.weights[3] > 0.0 { flags::ALPHA_GRADIENT } else { 0 };
-    let normals = profile.losses.iter().find_map(|loss| match loss {
-        Loss::Normals(options) if iteration >= options.from => Some(options.weight),
-        Loss::DnConsistency(options) if iteration >= options.from => Some(options.weight),
-        _ => None,
-    });
-    u.normals_weight = normals.unwrap_or(0.0);
-    u.flags |= if weight(|l| matches!(l, Loss::DnConsistency(_))) > 0.0 {
-        flags::PLANE_DEPTHS
-    } else {
-        0
-    };
-    [u.camera_position[3], u.exposure_hold] = exposure(profile, iteration);
     u.dropout = dropout(profile, iteration);
-    if let Some(rate) = pose_rate(profile, iteration, events.adam_skip_mask) {
+    if let Some(rate) = pose_rate(profile, at, events.adam_skip_mask) {
         (u.pose_rate, u.pose_extent) = (rate, extent);
         u.flags |= flags::POSES;
     }

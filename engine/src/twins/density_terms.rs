@@ -199,75 +199,148 @@ fn near_of(near: &[u32], k: usize, g: u32) -> &[u32] {
     &list[..there]
 }
 
-fn sample<R: Real>(
-    rows: &[Row<R>],
-    near: &[u32],
-    (g, drawn): (u32, Vec3<R>),
-    terms: &Terms<'_, R>,
-    loss: &mut DensityLoss<R>,
-) {
-    let own = &rows[g as usize];
-    let own_thin = thin(own);
-    let normal = axis(own, own_thin);
-    let local = [0, 1, 2].map(|i| R::of(SPREAD) * drawn[i] / own.inverse[i]);
-    let from = mat_vec(own.rotation, local);
-    let place = add(own.center, from);
-    let seen = match &terms.map {
-        None => None,
-        Some(map) => {
-            let Some((z, depth, _)) = map.at(own.center) else {
-                return;
-            };
-            let sight = sub(own.center, map.view.position);
-            let turned = mat_vec(transpose(own.rotation), scale(sight, R::ONE / norm(sight)));
-            let deviation = norm([0, 1, 2].map(|i| turned[i] / own.inverse[i]));
-            if (z - depth).abs() > R::of(2.0) * deviation {
-                return;
-            }
-            let Some(seen) = map.at(place) else { return };
-            Some((map, seen))
+/// A place that was drawn around a Gaussian.
+struct Sample<'a, R> {
+    own: &'a Row<R>,
+    /// Thinnest axis of its Gaussian, which is its normal.
+    own_thin: usize,
+    normal: Vec3<R>,
+    /// From the Gaussian's centre to the place, along its axes and the world's.
+    local: Vec3<R>,
+    from: Vec3<R>,
+    place: Vec3<R>,
+}
+
+impl<'a, R: Real> Sample<'a, R> {
+    fn new(own: &'a Row<R>, drawn: Vec3<R>) -> Self {
+        let own_thin = thin(own);
+        let local = [0, 1, 2].map(|i| R::of(SPREAD) * drawn[i] / own.inverse[i]);
+        let from = mat_vec(own.rotation, local);
+        Self {
+            own,
+            own_thin,
+            normal: axis(own, own_thin),
+            local,
+            from,
+            place: add(own.center, from),
         }
-    };
-    loss.samples += 1;
-    let zero = R::ZERO;
-    let (mut density, mut least, mut weights) = (zero, zero, zero);
-    let (mut slope, mut around) = ([zero; 3], [zero; 3]);
-    let part = |id: u32| {
-        let row = &rows[id as usize];
-        let (amount, v) = row.share(place);
+    }
+
+    /// What the map shows at the place; none where it shows neither place nor Gaussian, or something else than the Gaussian.
+    fn seen(&self, map: &Map<'_, R>) -> Option<(R, R, Vec3<R>)> {
+        let own = self.own;
+        let (z, depth, _) = map.at(own.center)?;
+        let sight = sub(own.center, map.view.position);
+        let turned = mat_vec(transpose(own.rotation), scale(sight, R::ONE / norm(sight)));
+        let deviation = norm([0, 1, 2].map(|i| turned[i] / own.inverse[i]));
+        if (z - depth).abs() > R::of(2.0) * deviation {
+            return None;
+        }
+        map.at(self.place)
+    }
+
+    /// What a Gaussian near it is there.
+    fn part(&self, row: &Row<R>) -> Part<R> {
+        let (amount, v) = row.share(self.place);
         let steep = mat_vec(row.rotation, [0, 1, 2].map(|i| row.inverse[i] * v[i]));
         let axis_of = thin(row);
         let least = R::ONE / row.inverse[axis_of];
         let most = least.max(R::of(LEAST_WEIGHT));
         let weight = amount * (v[axis_of] * least).abs() / (most * most);
         let n = axis(row, axis_of);
-        let turn = if dot(n, normal) < zero { -R::ONE } else { R::ONE };
-        (amount, v, steep, axis_of, least, weight, scale(n, turn))
-    };
-    for &id in near {
-        let (amount, _, steep, _, smallest, weight, n) = part(id);
-        density += amount;
-        slope = sub(slope, scale(steep, amount));
-        least += smallest;
-        weights += weight;
-        around = add(around, scale(n, weight));
-    }
-    let found = R::of(near.len() as f64);
-    let beta = least / found;
-    let inverse_weights = R::ONE / weights.max(R::of(LEAST_WEIGHT));
-    let apart = sub(normal, scale(around, inverse_weights));
-    let sign = |x: R| {
-        if x > zero {
-            R::ONE
-        } else if x < zero {
-            -R::ONE
-        } else {
-            zero
+        let turn = if dot(n, self.normal) < R::ZERO { -R::ONE } else { R::ONE };
+        Part {
+            amount,
+            v,
+            steep,
+            axis_of,
+            least,
+            weight,
+            normal: scale(n, turn),
         }
-    };
+    }
+}
 
-    let (term, by_density, by_beta, by_thin, mut pull);
-    if let Some((map, (z, depth, map_slope))) = seen {
+/// What a Gaussian is at a sample.
+struct Part<R> {
+    /// Its density, a e^(-q / 2).
+    amount: R,
+    /// The offset in deviations along its axes.
+    v: Vec3<R>,
+    /// Minus the slope of the density's logarithm.
+    steep: Vec3<R>,
+    /// Its thinnest axis, and the deviation along it.
+    axis_of: usize,
+    least: R,
+    /// Weight of its normal.
+    weight: R,
+    /// Its normal, turned to that of the sample.
+    normal: Vec3<R>,
+}
+
+/// Sums over the Gaussians near a sample.
+struct Around<R> {
+    density: R,
+    /// How the density changes with the place.
+    slope: Vec3<R>,
+    /// Their number, and the mean of their least deviations.
+    found: R,
+    beta: R,
+    inverse_weights: R,
+    /// From the mean of their normals to that of the sample.
+    apart: Vec3<R>,
+}
+
+impl<R: Real> Around<R> {
+    fn new(rows: &[Row<R>], near: &[u32], sample: &Sample<'_, R>) -> Self {
+        let zero = R::ZERO;
+        let (mut density, mut least, mut weights) = (zero, zero, zero);
+        let (mut slope, mut around) = ([zero; 3], [zero; 3]);
+        for &id in near {
+            let part = sample.part(&rows[id as usize]);
+            density += part.amount;
+            slope = sub(slope, scale(part.steep, part.amount));
+            least += part.least;
+            weights += part.weight;
+            around = add(around, scale(part.normal, part.weight));
+        }
+        let found = R::of(near.len() as f64);
+        let inverse_weights = R::ONE / weights.max(R::of(LEAST_WEIGHT));
+        Self {
+            density,
+            slope,
+            found,
+            beta: least / found,
+            inverse_weights,
+            apart: sub(sample.normal, scale(around, inverse_weights)),
+        }
+    }
+}
+
+/// A sample's term, and how it changes: with the density there, with beta, with the log of the own least deviation, and with the place
+/// otherwise than by the density.
+struct Term<R> {
+    value: R,
+    by_density: R,
+    by_beta: R,
+    by_thin: R,
+    pull: Vec3<R>,
+}
+
+fn sign<R: Real>(x: R) -> R {
+    if x > R::ZERO {
+        R::ONE
+    } else if x < R::ZERO {
+        -R::ONE
+    } else {
+        R::ZERO
+    }
+}
+
+impl<R: Real> Term<R> {
+    /// The distance that the density says, against that of a map, which shows this at the sample.
+    fn of_distance(weight: R, around: &Around<R>, map: &Map<'_, R>, (z, depth, slope): (R, R, Vec3<R>)) -> Self {
+        let (zero, density, beta) = (R::ZERO, around.density, around.beta);
         let scaled = density / R::of(16.0);
         let inside = scaled > R::of(1e-16) && scaled < R::ONE;
         let root = (R::of(-2.0) * scaled.max(R::of(1e-16)).min(R::ONE).ln()).sqrt();
@@ -276,63 +349,116 @@ fn sample<R: Real>(
         let unit = R::of(10.0) / map.extent;
         let most = R::of(10.0) * map.extent;
         let value = off.abs() * unit;
-        term = value.min(most);
-        let by_off = if value < most {
-            terms.weight * unit * sign(off)
-        } else {
-            zero
-        };
-        by_density = if inside {
+        let by_off = if value < most { weight * unit * sign(off) } else { zero };
+        let by_density = if inside {
             -by_off * beta / (density * root)
         } else {
             zero
         };
-        by_beta = by_off * root;
-        by_thin = zero;
         let row2 = map.view.rotation[2];
-        pull = scale(sub(map_slope, row2), -by_off * sign(behind));
-    } else {
-        let ratio = local[own_thin] / beta;
-        let target = (R::of(-0.5) * ratio * ratio).exp();
-        let off = density - target;
-        term = off.abs();
-        by_density = terms.weight * sign(off);
-        by_beta = -by_density * target * ratio * ratio / beta;
-        by_thin = by_density * target * ratio * ratio;
-        pull = [zero; 3];
-    }
-    pull = add(pull, scale(slope, by_density));
-    loss.density += term;
-    loss.normals += dot(apart, apart);
-    let by_normal = scale(apart, R::of(2.0) * terms.normal);
-
-    let row = &mut loss.rows[g as usize];
-    row.center = add(row.center, pull);
-    row.turn = add(row.turn, add(cross(from, pull), cross(normal, by_normal)));
-    let turned = mat_vec(transpose(own.rotation), pull);
-    for i in 0..3 {
-        row.log_scale[i] += local[i] * turned[i];
-    }
-    row.log_scale[own_thin] += by_thin;
-    for &id in near {
-        let (amount, v, steep, axis_of, smallest, weight, n) = part(id);
-        let offset = sub(place, rows[id as usize].center);
-        let bell = if rows[id as usize].opacity > zero {
-            amount / rows[id as usize].opacity
-        } else {
-            zero
-        };
-        let row = &mut loss.rows[id as usize];
-        let by_amount = by_density * amount;
-        row.center = add(row.center, scale(steep, by_amount));
-        row.turn = add(row.turn, scale(cross(offset, steep), by_amount));
-        for (by_log, v) in row.log_scale.iter_mut().zip(v) {
-            *by_log += by_amount * v * v;
+        Self {
+            value: value.min(most),
+            by_density,
+            by_beta: by_off * root,
+            by_thin: zero,
+            pull: scale(sub(slope, row2), -by_off * sign(behind)),
         }
-        row.log_scale[axis_of] += by_beta / found * smallest;
-        row.opacity += by_density * bell;
-        row.turn = sub(row.turn, scale(cross(n, by_normal), weight * inverse_weights));
     }
+
+    /// The density, against that of a flat Gaussian.
+    fn of_density(weight: R, around: &Around<R>, sample: &Sample<'_, R>) -> Self {
+        let ratio = sample.local[sample.own_thin] / around.beta;
+        let target = (R::of(-0.5) * ratio * ratio).exp();
+        let off = around.density - target;
+        let by_density = weight * sign(off);
+        Self {
+            value: off.abs(),
+            by_density,
+            by_beta: -by_density * target * ratio * ratio / around.beta,
+            by_thin: by_density * target * ratio * ratio,
+            pull: [R::ZERO; 3],
+        }
+    }
+}
+
+/// Adds a sample's terms, and their gradients by the rows of its Gaussian and of those near it.
+fn sample<R: Real>(
+    rows: &[Row<R>],
+    near: &[u32],
+    (g, drawn): (u32, Vec3<R>),
+    terms: &Terms<'_, R>,
+    loss: &mut DensityLoss<R>,
+) {
+    let sample = Sample::new(&rows[g as usize], drawn);
+    let seen = match &terms.map {
+        None => None,
+        Some(map) => {
+            let Some(seen) = sample.seen(map) else { return };
+            Some((map, seen))
+        }
+    };
+    loss.samples += 1;
+    let around = Around::new(rows, near, &sample);
+    let term = match seen {
+        Some((map, seen)) => Term::of_distance(terms.weight, &around, map, seen),
+        None => Term::of_density(terms.weight, &around, &sample),
+    };
+    loss.density += term.value;
+    loss.normals += dot(around.apart, around.apart);
+    let by_normal = scale(around.apart, R::of(2.0) * terms.normal);
+    own_gradient(&sample, &around, &term, by_normal, &mut loss.rows[g as usize]);
+    for &id in near {
+        let (row, sum) = (&rows[id as usize], &mut loss.rows[id as usize]);
+        near_gradient(row, &sample, &around, &term, by_normal, sum);
+    }
+}
+
+/// Adds what moves and turns the sample with its Gaussian.
+fn own_gradient<R: Real>(
+    sample: &Sample<'_, R>,
+    around: &Around<R>,
+    term: &Term<R>,
+    by_normal: Vec3<R>,
+    row: &mut RowGradient<R>,
+) {
+    let pull = add(term.pull, scale(around.slope, term.by_density));
+    row.center = add(row.center, pull);
+    row.turn = add(row.turn, add(cross(sample.from, pull), cross(sample.normal, by_normal)));
+    let turned = mat_vec(transpose(sample.own.rotation), pull);
+    for ((by_log, local), turned) in row.log_scale.iter_mut().zip(sample.local).zip(turned) {
+        *by_log += local * turned;
+    }
+    row.log_scale[sample.own_thin] += term.by_thin;
+}
+
+/// Adds what changes density, beta and normals around the sample, for the Gaussian of `near` among those there.
+fn near_gradient<R: Real>(
+    near: &Row<R>,
+    sample: &Sample<'_, R>,
+    around: &Around<R>,
+    term: &Term<R>,
+    by_normal: Vec3<R>,
+    row: &mut RowGradient<R>,
+) {
+    let part = sample.part(near);
+    let offset = sub(sample.place, near.center);
+    let bell = if near.opacity > R::ZERO {
+        part.amount / near.opacity
+    } else {
+        R::ZERO
+    };
+    let by_amount = term.by_density * part.amount;
+    row.center = add(row.center, scale(part.steep, by_amount));
+    row.turn = add(row.turn, scale(cross(offset, part.steep), by_amount));
+    for (by_log, v) in row.log_scale.iter_mut().zip(part.v) {
+        *by_log += by_amount * v * v;
+    }
+    row.log_scale[part.axis_of] += term.by_beta / around.found * part.least;
+    row.opacity += term.by_density * bell;
+    row.turn = sub(
+        row.turn,
+        scale(cross(part.normal, by_normal), part.weight * around.inverse_weights),
+    );
 }
 
 /// The gradient by what is trained, of a gradient by the row of a Gaussian with this 3D filter; colours have none.
@@ -367,205 +493,4 @@ pub fn by_parameters<R: Real>(gaussian: &Gaussian<R>, filter_3d: f32, by_row: &R
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gaussians::morton::Frame;
-    use crate::scene::Camera;
-    use crate::twins::gaussian::VALUES;
-    use crate::twins::neighbors::nearest;
-
-    const COUNT: u32 = 40;
-    const K: usize = 8;
-
-    fn gaussians() -> Vec<Gaussian<f64>> {
-        let one = |id| {
-            let normal = |p: u32| rng::normal::<f64>(5, 0, id, p);
-            let mut g = Gaussian::ZERO;
-            g.mean = [0.3 * normal(0), 0.3 * normal(1), 0.1 * normal(2)];
-            g.quat = [1.0 + 0.2 * normal(3), 0.3 * normal(4), 0.3 * normal(5), 0.3 * normal(6)];
-            g.log_scale = [-1.6 + 0.2 * normal(7), -1.5 + 0.2 * normal(8), -3.2 + 0.2 * normal(9)];
-            g.logit_opacity = 1.0 + normal(10);
-            g
-        };
-        (0..COUNT).map(one).collect()
-    }
-
-    fn near(gaussians: &[Gaussian<f64>]) -> Vec<u32> {
-        let centers: Vec<[f32; 3]> = gaussians.iter().map(|g| g.mean.map(|v| v as f32)).collect();
-        nearest(&Frame::new([0.0; 3], 2.0), &centers, K)
-    }
-
-    fn camera() -> Camera {
-        Camera {
-            width_px: 24,
-            height_px: 20,
-            fx: 30.0,
-            fy: 31.0,
-            cx: 12.2,
-            cy: 9.8,
-            rotation: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-            translation: [0.05, -0.02, 2.0],
-            lens: None,
-        }
-    }
-
-    /// Gradients against differences, with the weights of normals held where they were.
-    fn compare(terms: &Terms<'_, f64>) {
-        let gaussians = gaussians();
-        let filters: Vec<f32> = (0..COUNT).map(|id| if id % 3 == 0 { 0.0 } else { 0.02 }).collect();
-        let near = near(&gaussians);
-        let visible: Vec<u32> = (0..COUNT).filter(|id| id % 4 != 1).collect();
-        let owners = owners(&visible, 150, 7, 3);
-        let draws: Vec<Vec3<f64>> = (0..150).map(|s| draw(s, 7, 3)).collect();
-        let rows = |all: &[Gaussian<f64>]| -> Vec<Row<f64>> {
-            all.iter().zip(&filters).map(|(g, f)| Row::new(g, *f)).collect()
-        };
-        let value = |all: &[Gaussian<f64>]| density_loss(&rows(all), (&near, K), &owners, &draws, terms).total;
-        let loss = density_loss(&rows(&gaussians), (&near, K), &owners, &draws, terms);
-        assert!(loss.samples > 60, "{}", loss.samples);
-        let exact: Vec<Gaussian<f64>> = (0..COUNT as usize)
-            .map(|id| by_parameters(&gaussians[id], filters[id], &loss.rows[id]))
-            .collect();
-        let largest = |p: usize| exact.iter().map(|g| g.values()[p].abs()).fold(0.0, f64::max);
-        let mut wrong = 0;
-        for id in 0..COUNT as usize {
-            for p in 0..11 {
-                let moved = |by: f64| {
-                    let mut all = gaussians.clone();
-                    let mut values: [f64; VALUES] = all[id].values();
-                    values[p] += by;
-                    all[id] = Gaussian::from_values(&values);
-                    value(&all)
-                };
-                let numeric = (moved(1e-6) - moved(-1e-6)) / 2e-6;
-                let found = exact[id].values()[p];
-                // Absolute values have edges: a sample that lies on one is no mistake.
-                wrong += u32::from((found - numeric).abs() > 1e-3 * found.abs().max(1e-2 * largest(p)));
-            }
-        }
-        assert!(wrong <= 2, "{wrong} of {} differ", COUNT * 11);
-    }
-
-    #[test]
-    fn gradients_of_the_density_match_differences() {
-        compare(&Terms {
-            weight: 0.2,
-            normal: 0.0,
-            map: None,
-        });
-    }
-
-    #[test]
-    fn gradients_of_distances_match_differences() {
-        let view = View::<f64>::new(&camera());
-        let depths: Vec<f64> = (0..480_u32)
-            .map(|i| 1.95 + 0.1 * (0.3 * f64::from(i % 24)).sin() + 0.01 * f64::from(i / 24))
-            .collect();
-        compare(&Terms {
-            weight: 0.2,
-            normal: 0.0,
-            map: Some(Map {
-                depths: &depths,
-                view: &view,
-                extent: 3.0,
-            }),
-        });
-    }
-
-    /// Where only normals have a gradient, it is that of normals that turn while weights stay.
-    #[test]
-    fn gradients_of_normals_match_differences() {
-        let gaussians = gaussians();
-        let near = near(&gaussians);
-        let owners: Vec<u32> = (0..COUNT).collect();
-        let draws: Vec<Vec3<f64>> = owners.iter().map(|s| draw(*s, 1, 1)).collect();
-        let rows: Vec<Row<f64>> = gaussians.iter().map(|g| Row::new(g, 0.0)).collect();
-        let terms = Terms {
-            weight: 0.0,
-            normal: 1.0,
-            map: None,
-        };
-        let loss = density_loss(&rows, (&near, K), &owners, &draws, &terms);
-        // The loss with given normals: the weights of the rows as they are.
-        let value = |normals: &[Vec3<f64>]| -> f64 {
-            let of = |(&g, &drawn): (&u32, &Vec3<f64>)| {
-                let own = &rows[g as usize];
-                let local = [0, 1, 2].map(|i| SPREAD * drawn[i] / own.inverse[i]);
-                let place = add(own.center, mat_vec(own.rotation, local));
-                let n = normals[g as usize];
-                let (mut sum, mut around) = (0.0, [0.0; 3]);
-                for &id in near_of(&near, K, g) {
-                    let row = &rows[id as usize];
-                    let (amount, v) = row.share(place);
-                    let at = thin(row);
-                    let weight = amount * v[at].abs() * row.inverse[at];
-                    let other = normals[id as usize];
-                    let turn = if dot(other, n) < 0.0 { -1.0 } else { 1.0 };
-                    sum += weight;
-                    around = add(around, scale(other, turn * weight));
-                }
-                let apart = sub(n, scale(around, 1.0 / sum));
-                dot(apart, apart)
-            };
-            owners.iter().zip(&draws).map(of).sum::<f64>() / f64::from(COUNT)
-        };
-        let normals: Vec<Vec3<f64>> = rows.iter().map(|row| axis(row, thin(row))).collect();
-        assert!((loss.total - value(&normals)).abs() < 1e-12);
-        for id in 0..COUNT as usize {
-            for about in 0..3 {
-                let turned = |by: f64| {
-                    let mut all = normals.clone();
-                    let mut w = [0.0; 3];
-                    w[about] = by;
-                    all[id] = add(all[id], cross(w, all[id]));
-                    value(&all)
-                };
-                let numeric = (turned(1e-6) - turned(-1e-6)) / 2e-6;
-                let found = loss.rows[id].turn[about];
-                assert!((numeric - found).abs() < 1e-6, "{id} {about}: {found}, not {numeric}");
-            }
-        }
-    }
-
-    #[test]
-    fn samples_are_shared_equally_and_as_many_as_asked_for() {
-        for (visible, samples) in [(1, 5), (7, 100), (100, 7), (33, 33), (10, 1)] {
-            let ids: Vec<u32> = (0..visible).map(|i| 3 * i + 1).collect();
-            let mut sums = vec![0; visible as usize];
-            for iteration in 0..200 {
-                let owners = owners(&ids, samples, 9, iteration);
-                assert_eq!(owners.len() as u32, samples);
-                let counts: Vec<u32> = ids
-                    .iter()
-                    .map(|id| owners.iter().filter(|o| *o == id).count() as u32)
-                    .collect();
-                assert!(counts.iter().max().unwrap_or(&0) - counts.iter().min().unwrap_or(&0) <= 1);
-                for (sum, count) in sums.iter_mut().zip(counts) {
-                    *sum += count;
-                }
-            }
-            let mean = f64::from(200 * samples) / f64::from(visible);
-            let fair = |sum: &u32| (f64::from(*sum) - mean).abs() < 5.0 * mean.sqrt() + 1.0;
-            assert!(sums.iter().all(fair), "{visible} {samples}: {sums:?}");
-        }
-        assert!(owners(&[], 10, 1, 1).is_empty());
-    }
-
-    /// One flat disc alone: its density along its own normal is what the term wants, but for the opacity.
-    #[test]
-    fn an_opaque_disc_is_its_own_surface() {
-        let mut g = Gaussian::<f64>::ZERO;
-        g.quat = [1.0, 0.0, 0.0, 0.0];
-        g.log_scale = [0.0, 0.0, -5.0];
-        g.logit_opacity = 20.0;
-        let rows = [Row::new(&g, 0.0)];
-        let draws = [[0.0, 0.0, 0.9], [0.0, 0.0, -0.3], [0.0, 0.0, 0.1]];
-        let terms = Terms {
-            weight: 1.0,
-            normal: 1.0,
-            map: None,
-        };
-        let loss = density_loss(&rows, (&[0], 1), &[0, 0, 0], &draws, &terms);
-        assert!(loss.density < 1e-8 && loss.normals < 1e-24, "{loss:?}");
-    }
-}
+mod tests;

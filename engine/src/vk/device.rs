@@ -1,5 +1,6 @@
 //! The logical device and its one compute queue.
 
+use std::ffi::c_char;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -36,93 +37,98 @@ pub struct Device {
     submit_limit_ms: AtomicU32,
 }
 
+/// The queue family of a device that can do what the portable tier needs.
+fn supported(caps: &Caps) -> Result<u32, VkError> {
+    let unsupported = |what: &str| VkError::Unsupported {
+        device: caps.name.clone(),
+        what: what.to_owned(),
+    };
+    if (caps.api.0, caps.api.1) < (1, 2) {
+        return Err(unsupported("Vulkan 1.2"));
+    }
+    if !caps.timeline {
+        return Err(unsupported("timeline semaphores"));
+    }
+    if caps.shared_bytes < 32 * 1024 {
+        return Err(unsupported("32 KiB of shared memory"));
+    }
+    if caps.max_bindings < 16 {
+        return Err(unsupported("16 storage buffers in a compute shader"));
+    }
+    caps.queue_family.ok_or_else(|| unsupported("a compute queue"))
+}
+
+/// The extensions that are asked for: those that the device has.
+fn extensions(caps: &Caps) -> Vec<*const c_char> {
+    let all = [
+        (caps.memory_budget, ash::ext::memory_budget::NAME),
+        (caps.memory_priority, ash::ext::memory_priority::NAME),
+        (caps.pageable_memory, ash::ext::pageable_device_local_memory::NAME),
+        (
+            caps.overallocation_behavior,
+            ash::amd::memory_overallocation_behavior::NAME,
+        ),
+        (caps.pins_subgroups, ash::ext::subgroup_size_control::NAME),
+        (caps.pipeline_statistics, ash::khr::pipeline_executable_properties::NAME),
+        (caps.float_atomics, ash::ext::shader_atomic_float::NAME),
+    ];
+    let there = all.into_iter().filter(|(is_there, _)| *is_there);
+    there.map(|(_, name)| name.as_ptr()).collect()
+}
+
+/// A device with one queue of this family, and the features that `caps` has.
+fn create(instance: &Instance, caps: &Caps, queue_family: u32) -> Result<ash::Device, VkError> {
+    // A higher one goes before the desktop's own work on some drivers.
+    let priorities = [0.5];
+    let queues = [vk::DeviceQueueCreateInfo::default()
+        .queue_family_index(queue_family)
+        .queue_priorities(&priorities)];
+    let extensions = extensions(caps);
+    let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+    let mut atomics = vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default().shader_buffer_float32_atomic_add(true);
+    let mut priority = vk::PhysicalDeviceMemoryPriorityFeaturesEXT::default().memory_priority(true);
+    let mut pageable =
+        vk::PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT::default().pageable_device_local_memory(true);
+    // A driver that gives more than there is pages in silence; one that refuses can be answered.
+    let mut overallocation = vk::DeviceMemoryOverallocationCreateInfoAMD::default()
+        .overallocation_behavior(vk::MemoryOverallocationBehaviorAMD::DISALLOWED);
+    let mut executables =
+        vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
+    let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default().subgroup_size_control(true);
+    let mut info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&extensions)
+        .push_next(&mut timeline);
+    if caps.float_atomics {
+        info = info.push_next(&mut atomics);
+    }
+    if caps.pipeline_statistics {
+        info = info.push_next(&mut executables);
+    }
+    if caps.pins_subgroups {
+        info = info.push_next(&mut sizes);
+    }
+    if caps.memory_priority {
+        info = info.push_next(&mut priority);
+    }
+    if caps.pageable_memory {
+        info = info.push_next(&mut pageable);
+    }
+    if caps.overallocation_behavior {
+        info = info.push_next(&mut overallocation);
+    }
+    // SAFETY: the handle comes from this instance and `info` lives through the call.
+    unsafe { instance.raw.create_device(caps.handle, &info, None) }.map_err(VkError::call("vkCreateDevice"))
+}
+
 impl Device {
     /// Opens physical device `caps` with the features its tier needs.
     ///
     /// # Errors
     /// [`VkError::Unsupported`] when the device is below the portable tier.
     pub fn open(instance: &Arc<Instance>, caps: Caps) -> Result<Arc<Self>, VkError> {
-        let unsupported = |what: &str| VkError::Unsupported {
-            device: caps.name.clone(),
-            what: what.to_owned(),
-        };
-        if (caps.api.0, caps.api.1) < (1, 2) {
-            return Err(unsupported("Vulkan 1.2"));
-        }
-        if !caps.timeline {
-            return Err(unsupported("timeline semaphores"));
-        }
-        if caps.shared_bytes < 32 * 1024 {
-            return Err(unsupported("32 KiB of shared memory"));
-        }
-        if caps.max_bindings < 16 {
-            return Err(unsupported("16 storage buffers in a compute shader"));
-        }
-        let queue_family = caps.queue_family.ok_or_else(|| unsupported("a compute queue"))?;
-        // A higher one goes before the desktop's own work on some drivers.
-        let priorities = [0.5];
-        let queues = [vk::DeviceQueueCreateInfo::default()
-            .queue_family_index(queue_family)
-            .queue_priorities(&priorities)];
-        let mut extensions = Vec::new();
-        let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
-        let mut atomics =
-            vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default().shader_buffer_float32_atomic_add(true);
-        let mut priority = vk::PhysicalDeviceMemoryPriorityFeaturesEXT::default().memory_priority(true);
-        let mut pageable =
-            vk::PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT::default().pageable_device_local_memory(true);
-        // A driver that gives more than there is pages in silence; one that refuses can be answered.
-        let mut overallocation = vk::DeviceMemoryOverallocationCreateInfoAMD::default()
-            .overallocation_behavior(vk::MemoryOverallocationBehaviorAMD::DISALLOWED);
-        if caps.memory_budget {
-            extensions.push(ash::ext::memory_budget::NAME.as_ptr());
-        }
-        if caps.memory_priority {
-            extensions.push(ash::ext::memory_priority::NAME.as_ptr());
-        }
-        if caps.pageable_memory {
-            extensions.push(ash::ext::pageable_device_local_memory::NAME.as_ptr());
-        }
-        if caps.overallocation_behavior {
-            extensions.push(ash::amd::memory_overallocation_behavior::NAME.as_ptr());
-        }
-        let mut executables =
-            vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
-        let mut sizes = vk::PhysicalDeviceSubgroupSizeControlFeatures::default().subgroup_size_control(true);
-        if caps.pins_subgroups {
-            extensions.push(ash::ext::subgroup_size_control::NAME.as_ptr());
-        }
-        if caps.pipeline_statistics {
-            extensions.push(ash::khr::pipeline_executable_properties::NAME.as_ptr());
-        }
-        if caps.float_atomics {
-            extensions.push(ash::ext::shader_atomic_float::NAME.as_ptr());
-        }
-        let mut info = vk::DeviceCreateInfo::default()
-            .queue_create_infos(&queues)
-            .enabled_extension_names(&extensions)
-            .push_next(&mut timeline);
-        if caps.float_atomics {
-            info = info.push_next(&mut atomics);
-        }
-        if caps.pipeline_statistics {
-            info = info.push_next(&mut executables);
-        }
-        if caps.pins_subgroups {
-            info = info.push_next(&mut sizes);
-        }
-        if caps.memory_priority {
-            info = info.push_next(&mut priority);
-        }
-        if caps.pageable_memory {
-            info = info.push_next(&mut pageable);
-        }
-        if caps.overallocation_behavior {
-            info = info.push_next(&mut overallocation);
-        }
-        // SAFETY: the handle comes from this instance and `info` lives through the call.
-        let raw =
-            unsafe { instance.raw.create_device(caps.handle, &info, None) }.map_err(VkError::call("vkCreateDevice"))?;
+        let queue_family = supported(&caps)?;
+        let raw = create(instance, &caps, queue_family)?;
         // SAFETY: family and index were requested above.
         let queue = unsafe { raw.get_device_queue(queue_family, 0) };
         let statistics_calls = caps

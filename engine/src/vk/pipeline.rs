@@ -49,80 +49,12 @@ impl Pipeline {
     }
 
     fn make(&mut self, device: &Device, shader: &Shader, spec: &[u32], push_bytes: u32) -> Result<(), VkError> {
-        let raw = device.raw();
-        let bindings: Vec<_> = (0u32..)
-            .zip(shader.bindings)
-            .map(|(index, _)| {
-                vk::DescriptorSetLayoutBinding::default()
-                    .binding(index)
-                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                    .descriptor_count(1)
-                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
-            })
-            .collect();
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        device.attempt("vkCreateDescriptorSetLayout")?;
-        // SAFETY: `info` lives through the call.
-        self.set_layout = unsafe { raw.create_descriptor_set_layout(&info, None) }
-            .map_err(VkError::call("vkCreateDescriptorSetLayout"))?;
-        let set_layouts = [self.set_layout];
-        let ranges = [vk::PushConstantRange::default()
-            .stage_flags(vk::ShaderStageFlags::COMPUTE)
-            .size(push_bytes)];
-        let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
-        if push_bytes > 0 {
-            info = info.push_constant_ranges(&ranges);
-        }
-        device.attempt("vkCreatePipelineLayout")?;
-        // SAFETY: `info` lives through the call.
-        self.layout =
-            unsafe { raw.create_pipeline_layout(&info, None) }.map_err(VkError::call("vkCreatePipelineLayout"))?;
-        let code = ash::util::read_spv(&mut std::io::Cursor::new(shader.spirv)).map_err(|e| VkError::Unsupported {
-            device: shader.name.to_owned(),
-            what: format!("valid SPIR-V: {e}"),
-        })?;
-        let info = vk::ShaderModuleCreateInfo::default().code(&code);
-        device.attempt("vkCreateShaderModule")?;
-        // SAFETY: `code` is a whole SPIR-V module; the repository's tests validate every one.
-        let module = unsafe { raw.create_shader_module(&info, None) }.map_err(VkError::call("vkCreateShaderModule"))?;
-        let lockstep = u32::from(device.caps().kind == DeviceKind::Cpu);
-        let values = [spec, &[lockstep]].concat();
-        let ids = (0..LOCKSTEP).take(spec.len()).chain([LOCKSTEP]);
-        let entries: Vec<_> = (0u32..)
-            .zip(ids)
-            .map(|(place, id)| vk::SpecializationMapEntry {
-                constant_id: id,
-                offset: place * 4,
-                size: 4,
-            })
-            .collect();
-        let specialization = vk::SpecializationInfo::default()
-            .map_entries(&entries)
-            .data(bytemuck::cast_slice(&values));
-        let mut size = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
-            .required_subgroup_size(device.caps().subgroup_size);
-        let mut stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module)
-            .name(ENTRY)
-            .specialization_info(&specialization);
-        if device.caps().pins_subgroups {
-            stage = stage.push_next(&mut size);
-        }
-        let flags = if device.keeps_statistics() {
-            vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
-        } else {
-            vk::PipelineCreateFlags::empty()
-        };
-        let infos = [vk::ComputePipelineCreateInfo::default()
-            .flags(flags)
-            .stage(stage)
-            .layout(self.layout)];
-        let attempted = device.attempt("vkCreateComputePipelines");
-        // SAFETY: module, layout and specialisation data live through the call.
-        let made = attempted.map(|()| unsafe { raw.create_compute_pipelines(vk::PipelineCache::null(), &infos, None) });
+        self.set_layout = set_layout(device, shader)?;
+        self.layout = layout(device, self.set_layout, push_bytes)?;
+        let module = module(device, shader)?;
+        let made = compiled(device, self.layout, module, spec);
         // SAFETY: the module is no longer needed once the pipeline is made.
-        unsafe { raw.destroy_shader_module(module, None) };
+        unsafe { device.raw().destroy_shader_module(module, None) };
         self.raw = match made? {
             Ok(list) => list.first().copied().unwrap_or_default(),
             // Some drivers answer a shader that they cannot translate with `OUT_OF_HOST_MEMORY`.
@@ -148,6 +80,108 @@ impl Pipeline {
             raw.destroy_descriptor_set_layout(self.set_layout, None);
         }
     }
+}
+
+/// The set of storage buffers that a shader binds.
+fn set_layout(device: &Device, shader: &Shader) -> Result<vk::DescriptorSetLayout, VkError> {
+    let bindings: Vec<_> = (0u32..)
+        .zip(shader.bindings)
+        .map(|(index, _)| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(index)
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        })
+        .collect();
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+    device.attempt("vkCreateDescriptorSetLayout")?;
+    // SAFETY: `info` lives through the call.
+    unsafe { device.raw().create_descriptor_set_layout(&info, None) }
+        .map_err(VkError::call("vkCreateDescriptorSetLayout"))
+}
+
+/// One set, and push constants where there are any.
+fn layout(
+    device: &Device,
+    set_layout: vk::DescriptorSetLayout,
+    push_bytes: u32,
+) -> Result<vk::PipelineLayout, VkError> {
+    let set_layouts = [set_layout];
+    let ranges = [vk::PushConstantRange::default()
+        .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        .size(push_bytes)];
+    let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
+    if push_bytes > 0 {
+        info = info.push_constant_ranges(&ranges);
+    }
+    device.attempt("vkCreatePipelineLayout")?;
+    // SAFETY: `info` lives through the call.
+    unsafe { device.raw().create_pipeline_layout(&info, None) }.map_err(VkError::call("vkCreatePipelineLayout"))
+}
+
+/// The shader's code, to be destroyed once its pipeline is made.
+fn module(device: &Device, shader: &Shader) -> Result<vk::ShaderModule, VkError> {
+    let code = ash::util::read_spv(&mut std::io::Cursor::new(shader.spirv)).map_err(|e| VkError::Unsupported {
+        device: shader.name.to_owned(),
+        what: format!("valid SPIR-V: {e}"),
+    })?;
+    let info = vk::ShaderModuleCreateInfo::default().code(&code);
+    device.attempt("vkCreateShaderModule")?;
+    // SAFETY: `code` is a whole SPIR-V module; the repository's tests validate every one.
+    unsafe { device.raw().create_shader_module(&info, None) }.map_err(VkError::call("vkCreateShaderModule"))
+}
+
+/// What the driver's compiler answers: pipelines, or why there are none.
+type Compiled = Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>;
+
+/// Has the driver compile a module with its specialisation constants.
+fn compiled(
+    device: &Device,
+    layout: vk::PipelineLayout,
+    module: vk::ShaderModule,
+    spec: &[u32],
+) -> Result<Compiled, VkError> {
+    let lockstep = u32::from(device.caps().kind == DeviceKind::Cpu);
+    let values = [spec, &[lockstep]].concat();
+    let ids = (0..LOCKSTEP).take(spec.len()).chain([LOCKSTEP]);
+    let entries: Vec<_> = (0u32..)
+        .zip(ids)
+        .map(|(place, id)| vk::SpecializationMapEntry {
+            constant_id: id,
+            offset: place * 4,
+            size: 4,
+        })
+        .collect();
+    let specialization = vk::SpecializationInfo::default()
+        .map_entries(&entries)
+        .data(bytemuck::cast_slice(&values));
+    let mut size = vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default()
+        .required_subgroup_size(device.caps().subgroup_size);
+    let mut stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module)
+        .name(ENTRY)
+        .specialization_info(&specialization);
+    if device.caps().pins_subgroups {
+        stage = stage.push_next(&mut size);
+    }
+    let flags = if device.keeps_statistics() {
+        vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
+    } else {
+        vk::PipelineCreateFlags::empty()
+    };
+    let infos = [vk::ComputePipelineCreateInfo::default()
+        .flags(flags)
+        .stage(stage)
+        .layout(layout)];
+    device.attempt("vkCreateComputePipelines")?;
+    // SAFETY: module, layout and specialisation data live through the call.
+    Ok(unsafe {
+        device
+            .raw()
+            .create_compute_pipelines(vk::PipelineCache::null(), &infos, None)
+    })
 }
 
 /// All pipelines of a device.

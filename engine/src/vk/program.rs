@@ -320,95 +320,111 @@ impl CompiledProgram {
         self.barriers
     }
 
+    /// The commands with handles of this device, for which the program's pool of descriptors is made.
     fn compile_steps(&mut self, memory: &dyn Resolver, program: &Program) -> Result<Vec<Step>, VkError> {
-        let raw = self.device.raw();
-        let large = |view: &Span| {
-            let Place { offset, bytes, .. } = memory.place(view);
-            fill::parts(offset, bytes, self.device.caps())
-        };
+        self.make_descriptors(memory, program)?;
+        let steps = program.commands.iter().map(|command| self.step(memory, command));
+        steps.collect()
+    }
+
+    /// Makes the pool that has room for the descriptors of all commands, if there are any.
+    fn make_descriptors(&mut self, memory: &dyn Resolver, program: &Program) -> Result<(), VkError> {
         let (mut passes, mut bindings) = (0, 0);
         for command in &program.commands {
             let (sets, views) = match command {
                 Command::Dispatch(pass) => (1, pass.views.len()),
-                Command::Fill { view, .. } => (large(view).len(), large(view).len()),
+                Command::Fill { view, .. } => {
+                    let parts = self.fill_parts(&memory.place(view)).len();
+                    (parts, parts)
+                }
                 Command::Hold(_) | Command::Copy { .. } => (0, 0),
             };
             (passes, bindings) = (passes + sets, bindings + views);
         }
-        if passes > 0 {
-            let sizes = [vk::DescriptorPoolSize {
-                ty: vk::DescriptorType::STORAGE_BUFFER,
-                descriptor_count: u32::try_from(bindings.max(1)).unwrap_or(u32::MAX),
-            }];
-            let info = vk::DescriptorPoolCreateInfo::default()
-                .max_sets(u32::try_from(passes).unwrap_or(u32::MAX))
-                .pool_sizes(&sizes);
-            self.device.attempt("vkCreateDescriptorPool")?;
-            // SAFETY: `info` lives through the call.
-            self.descriptors =
-                unsafe { raw.create_descriptor_pool(&info, None) }.map_err(VkError::call("vkCreateDescriptorPool"))?;
+        if passes == 0 {
+            return Ok(());
         }
-        let mut steps = Vec::with_capacity(program.commands.len());
-        for command in &program.commands {
-            let buffer = |place: &Place| memory.block(place.block).buffer;
-            steps.push(match command {
-                Command::Fill { view, value } => {
-                    let (place, value) = (memory.place(view), *value);
-                    let parts = large(view);
-                    let buffer = buffer(&place);
-                    if parts.is_empty() {
-                        Step::Fill { buffer, place, value }
-                    } else {
-                        let pipeline = self.device.pipeline(&fill::SHADER, &[], fill::PUSH_BYTES)?;
-                        let bound = |part: fill::Part| {
-                            let place = Place {
-                                offset: part.offset,
-                                bytes: part.bytes,
-                                ..place
-                            };
-                            Ok((self.set(&pipeline, &[(buffer, place)])?, part))
-                        };
-                        let parts = parts.into_iter().map(bound).collect::<Result<_, VkError>>()?;
-                        Step::LargeFill { pipeline, parts, value }
-                    }
+        let sizes = [vk::DescriptorPoolSize {
+            ty: vk::DescriptorType::STORAGE_BUFFER,
+            descriptor_count: u32::try_from(bindings.max(1)).unwrap_or(u32::MAX),
+        }];
+        let info = vk::DescriptorPoolCreateInfo::default()
+            .max_sets(u32::try_from(passes).unwrap_or(u32::MAX))
+            .pool_sizes(&sizes);
+        self.device.attempt("vkCreateDescriptorPool")?;
+        // SAFETY: `info` lives through the call.
+        self.descriptors = unsafe { self.device.raw().create_descriptor_pool(&info, None) }
+            .map_err(VkError::call("vkCreateDescriptorPool"))?;
+        Ok(())
+    }
+
+    /// A command with handles of this device.
+    fn step(&self, memory: &dyn Resolver, command: &Command) -> Result<Step, VkError> {
+        let buffer = |place: &Place| memory.block(place.block).buffer;
+        Ok(match command {
+            Command::Fill { view, value } => {
+                let place = memory.place(view);
+                self.fill(buffer(&place), place, *value)?
+            }
+            Command::Hold(_) => Step::Hold,
+            Command::Copy {
+                from,
+                from_stride,
+                to,
+                to_stride,
+            } => {
+                let (a, b) = (memory.place(from), memory.place(to));
+                Step::Copy {
+                    from: (buffer(&a), a.offset, *from_stride),
+                    to: (buffer(&b), b.offset, *to_stride),
+                    bytes: a.bytes.min(b.bytes),
                 }
-                Command::Hold(_) => Step::Hold,
-                Command::Copy {
-                    from,
-                    from_stride,
-                    to,
-                    to_stride,
-                } => {
-                    let (a, b) = (memory.place(from), memory.place(to));
-                    Step::Copy {
-                        from: (buffer(&a), a.offset, *from_stride),
-                        to: (buffer(&b), b.offset, *to_stride),
-                        bytes: a.bytes.min(b.bytes),
+            }
+            Command::Dispatch(pass) => {
+                let push = u32::try_from(pass.push.len()).unwrap_or(u32::MAX);
+                let pipeline = self.device.pipeline(pass.shader, &pass.spec, push)?;
+                let places = pass.views.iter().map(|view| memory.place(view));
+                let bound: Vec<_> = places.map(|place| (buffer(&place), place)).collect();
+                let set = self.set(&pipeline, &bound)?;
+                let groups = match &pass.groups {
+                    Groups::Direct(groups) => Ok(*groups),
+                    Groups::Indirect(view) => {
+                        let place = memory.place(view);
+                        Err((buffer(&place), place.offset))
                     }
+                };
+                Step::Dispatch {
+                    pipeline,
+                    set,
+                    push: pass.push.clone(),
+                    groups,
                 }
-                Command::Dispatch(pass) => {
-                    let push = u32::try_from(pass.push.len()).unwrap_or(u32::MAX);
-                    let pipeline = self.device.pipeline(pass.shader, &pass.spec, push)?;
-                    let places = pass.views.iter().map(|view| memory.place(view));
-                    let bound: Vec<_> = places.map(|place| (buffer(&place), place)).collect();
-                    let set = self.set(&pipeline, &bound)?;
-                    let groups = match &pass.groups {
-                        Groups::Direct(groups) => Ok(*groups),
-                        Groups::Indirect(view) => {
-                            let place = memory.place(view);
-                            Err((buffer(&place), place.offset))
-                        }
-                    };
-                    Step::Dispatch {
-                        pipeline,
-                        set,
-                        push: pass.push.clone(),
-                        groups,
-                    }
-                }
-            });
+            }
+        })
+    }
+
+    /// A fill: the driver's, or dispatches where the place is large.
+    fn fill(&self, buffer: vk::Buffer, place: Place, value: u32) -> Result<Step, VkError> {
+        let parts = self.fill_parts(&place);
+        if parts.is_empty() {
+            return Ok(Step::Fill { buffer, place, value });
         }
-        Ok(steps)
+        let pipeline = self.device.pipeline(&fill::SHADER, &[], fill::PUSH_BYTES)?;
+        let bound = |part: fill::Part| {
+            let place = Place {
+                offset: part.offset,
+                bytes: part.bytes,
+                ..place
+            };
+            Ok((self.set(&pipeline, &[(buffer, place)])?, part))
+        };
+        let parts = parts.into_iter().map(bound).collect::<Result<_, VkError>>()?;
+        Ok(Step::LargeFill { pipeline, parts, value })
+    }
+
+    /// The dispatches that fill a large place; none for a small one.
+    fn fill_parts(&self, place: &Place) -> Vec<fill::Part> {
+        fill::parts(place.offset, place.bytes, self.device.caps())
     }
 
     /// A descriptor set of the pool that binds these places.

@@ -58,7 +58,7 @@ fn capacities(scene: &Scene, terms: DensityTerms, storage: Storage) -> Capacitie
     let n = scene.count;
     let mut c = Capacities::new(n, n, 20 * n, scene.sh_degree, [(scene.size[0], scene.size[1])]);
     (c.chunk, c.storage) = (256, storage);
-    c.losses.density = Some(terms);
+    c.density = Some(terms);
     c
 }
 
@@ -452,7 +452,7 @@ fn terms_of_six_million_are_planned() {
     };
     let bytes = |density: Option<DensityTerms>| {
         let mut c = Capacities::new(n, n / 2, 2 * n, 3, [(1600, 1063)]);
-        c.losses.density = density;
+        c.density = density;
         let mut table = TensorTable::default();
         let tensors = StepTensors::new(&mut table, &c, &variants(Reduction::Atomic));
         let step = train_step(&tensors);

@@ -7,6 +7,7 @@ use kiln::twins::depth_loss::{Mapped, depth_loss};
 use kiln::twins::gaussian::View;
 use kiln::twins::rng::uniform;
 use kiln::twins::surface::{Blended, Plane, pixel_ray};
+use kiln_tests::gpu::losses;
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
 
@@ -61,7 +62,7 @@ fn losses_and_gradients_follow_the_twin() {
     for (masked, alone) in [(false, true), (true, false)] {
         let set = |capacities: &mut Capacities| {
             capacities.masked = masked;
-            capacities.losses.depth = Some(WEIGHT);
+            capacities.losses = losses(&["depth"]);
         };
         let mut passes = Passes::new(set, alone, |program, tensors, surface, sums| {
             depth_loss::record(program, &tensors.shared, &tensors.pixels, surface, sums, WEIGHT, alone);

@@ -1,10 +1,13 @@
 //! Further losses on the device against their CPU twins.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
+use std::sync::Arc;
+
 use kiln::kernels::exposure::{CENTRE_EVERY, IDENTITY, VALUES, WORDS, start};
 use kiln::kernels::uniforms::{Group, flags};
 use kiln::kernels::views::Reduction;
-use kiln::step::{Capacities, train_step};
+use kiln::program::{Program, Span};
+use kiln::step::{Capacities, ImageTerm, StepTensors, train_step};
 use kiln::twins::alpha_loss::alpha_loss;
 use kiln::twins::exposure;
 use kiln::twins::gaussian::View;
@@ -13,7 +16,7 @@ use kiln::twins::rasterize_backward::{ImageGradients, rasterize_backward_of};
 use kiln::twins::rng::uniform;
 use kiln::twins::step::{forward, target_from_u8};
 use kiln_tests::compare::close;
-use kiln_tests::gpu::{Gpu, Keep, variants};
+use kiln_tests::gpu::{Gpu, Keep, losses, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::{BACKGROUND, Twin, uniforms};
 
@@ -24,6 +27,17 @@ fn capacities(scene: &Scene) -> Capacities {
     let mut c = Capacities::new(scene.count, scene.count, 12 * scene.count, scene.sh_degree, [size]);
     c.chunk = 512;
     c
+}
+
+/// Where exposures are.
+fn state_of(gpu: &Gpu) -> Span {
+    gpu.tensors.learnt().first().expect("asked for").state
+}
+
+/// The image after the map.
+fn exposed(t: &StepTensors) -> Span {
+    let image = |term: &Arc<dyn ImageTerm>| term.before(&mut Program::new("unused"), t, &t.pixels);
+    t.extra.image.iter().find_map(image).expect("asked for")
 }
 
 /// Every way of adding up gradients: the loss, the gradient of the transmittance, and what becomes of it in the records.
@@ -41,7 +55,7 @@ fn coverage_against_the_mask() {
         };
         let (model, camera) = (scene.model(), scene.camera());
         let mut c = capacities(&scene);
-        (c.masked, c.losses.alpha) = (true, true);
+        (c.masked, c.losses) = (true, losses(&["alpha"]));
         let mut gpu = Gpu::new(&c, &variants(reduction), train_step, |t| {
             let keep = |view, after| Keep { view, after };
             vec![
@@ -107,21 +121,20 @@ fn exposures() {
     };
     let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
     let mut c = capacities(&scene);
-    (c.cameras, c.losses.exposure) = (3, true);
+    (c.cameras, c.losses) = (3, losses(&["exposure"]));
     let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |t| {
-        let exposures = t.extra.exposures.expect("asked for");
         let keep = |view, after| Keep { view, after };
         vec![
-            keep(exposures.image, "exposure"),
+            keep(exposed(t), "exposure"),
             keep(t.pixels.gradient, "exposure.gradient"),
         ]
     });
-    let exposures = gpu.tensors.extra.exposures.expect("asked for");
+    let (exposures, image) = (state_of(&gpu), exposed(&gpu.tensors));
     let mut state = start(3);
     for (k, value) in state[WORDS..WORDS + VALUES].iter_mut().enumerate() {
         *value += 0.4 * uniform::<f32>(7, 0, k as u32, 0) - 0.2;
     }
-    gpu.device.write(&exposures.state, &state).expect("upload");
+    gpu.device.write(&exposures, &state).expect("upload");
     let mut twin = exposure::State::<f32>::new();
     twin.map.copy_from_slice(&state[WORDS..WORDS + VALUES]);
     let photo = target_from_u8(&target);
@@ -149,14 +162,14 @@ fn exposures() {
             of_mapped.total
         );
         let rgb = |found: Vec<[f32; 4]>| found.iter().flat_map(|v| [v[0], v[1], v[2]]).collect::<Vec<f32>>();
-        let found = gpu.kept(exposures.image, "exposure", mapped.len());
+        let found = gpu.kept(image, "exposure", mapped.len());
         close("mapped image", &rgb(found), mapped.as_flattened(), 1e-5, 1e-4);
         let found = gpu.kept(gpu.tensors.pixels.gradient, "exposure.gradient", mapped.len());
         close("image gradient", &rgb(found), by_image.as_flattened(), 1e-7, 2e-3);
         if step < 3 {
             twin.step(&by_map, 0.03, 0.02, [0.9, 0.999]);
         }
-        let found: Vec<f32> = gpu.read(exposures.state, 3 * WORDS);
+        let found: Vec<f32> = gpu.read(exposures, 3 * WORDS);
         close("map", &found[WORDS..WORDS + VALUES], &twin.map, 1e-4, 1e-3);
         assert_eq!(found[WORDS + 36], step.min(2) as f32);
         for other in [0, 2] {
@@ -178,16 +191,16 @@ fn the_mean_of_all_exposures_is_held() {
     let (model, target) = (scene.model(), scene.target());
     for cameras in [1, 20, 21, 50] {
         let mut c = capacities(&scene);
-        (c.cameras, c.losses.exposure) = (cameras, true);
+        (c.cameras, c.losses) = (cameras, losses(&["exposure"]));
         let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |_| Vec::new());
-        let exposures = gpu.tensors.extra.exposures.expect("asked for");
+        let exposures = state_of(&gpu);
         let mut state = start(cameras);
         for (view, words) in (0..).zip(state.chunks_exact_mut(WORDS)) {
             for (k, value) in (0..).zip(&mut words[..VALUES]) {
                 *value += uniform::<f32>(8, view, k, 0) - 0.2;
             }
         }
-        gpu.device.write(&exposures.state, &state).expect("upload");
+        gpu.device.write(&exposures, &state).expect("upload");
         let maps = |words: &[f32]| -> Vec<exposure::State<f32>> {
             let map = |words: &[f32]| exposure::State {
                 map: std::array::from_fn(|k| words[k]),
@@ -200,14 +213,14 @@ fn the_mean_of_all_exposures_is_held() {
             let mut u = uniforms(&scene.camera(), scene.sh_degree, iteration);
             (u.view, u.camera_position[3]) = (cameras - 1, 0.02);
             assert_eq!(gpu.run(0, &u, &target).stalled, 0);
-            gpu.read(exposures.state, cameras as usize * WORDS)
+            gpu.read(exposures, cameras as usize * WORDS)
         };
         let before = step(&mut gpu, CENTRE_EVERY - 1);
         let others = (cameras as usize - 1) * WORDS;
         assert_eq!(before[..others], state[..others], "views that were not trained");
         // The same step without the centring, for its own view's map.
         let moved = step(&mut gpu, CENTRE_EVERY - 1);
-        gpu.device.write(&exposures.state, &before).expect("upload");
+        gpu.device.write(&exposures, &before).expect("upload");
         let found = step(&mut gpu, CENTRE_EVERY);
         let mut wanted = maps(&moved);
         exposure::centre(&mut wanted);

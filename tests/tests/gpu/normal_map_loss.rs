@@ -8,7 +8,7 @@ use kiln::twins::normal_map_loss::{Mapped, normal_map_loss};
 use kiln::twins::rng::uniform;
 use kiln::twins::surface::{Blended, Plane};
 use kiln_tests::child;
-use kiln_tests::gpu::open;
+use kiln_tests::gpu::{losses, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
 
@@ -78,8 +78,12 @@ fn follow_the_twin() {
     for (masked, alone, behind_depths) in [(false, true, false), (true, false, true), (false, false, true)] {
         let set = |capacities: &mut Capacities| {
             capacities.masked = masked;
-            capacities.losses.normal_map = Some(WEIGHT);
-            capacities.losses.depth = behind_depths.then_some(WEIGHT);
+            let kinds: &[&str] = if behind_depths {
+                &["depth", "normal_map"]
+            } else {
+                &["normal_map"]
+            };
+            capacities.losses = losses(kinds);
         };
         let recorded = Recorded {
             weight: WEIGHT,

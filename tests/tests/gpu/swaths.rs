@@ -1,18 +1,16 @@
 //! Images larger than a binding: cut into swaths, steps and evaluations give the bytes that they give in one piece.
 #![expect(clippy::expect_used, reason = "tests stop at the first surprise")]
 
-use kiln::kernels::exposure::start;
 use kiln::kernels::uniforms::flags;
 use kiln::kernels::views::{Loops, Reduction, Threads, Variants};
 use kiln::program::{Command, Program};
-use kiln::step::{Capacities, ExtraLosses, StepTensors, evaluate_view, train_step};
-use kiln_tests::gpu::{Gpu, open};
+use kiln::step::{Capacities, StepTensors, evaluate_view, train_step};
+use kiln_tests::gpu::{Gpu, losses, open};
 use kiln_tests::scenes::Scene;
 use kiln_tests::twin::uniforms;
 
 /// Bindings of these sizes cut the image for the maps of the loss alone, for images too, and for the ground truth as well.
 const BINDINGS: [u64; 3] = [600_000, 430_000, 60_000];
-const VIEWS: u32 = 2;
 
 /// Neither side is a multiple of a tile.
 fn scene() -> Scene {
@@ -51,8 +49,8 @@ fn trained(c: &Capacities, variants: &Variants) -> (Vec<[u32; 3]>, Vec<u8>) {
     let scene = scene();
     let mut gpu = Gpu::training(c, variants);
     gpu.load(&scene.model());
-    if let Some(exposures) = gpu.tensors.extra.exposures {
-        gpu.device.write(&exposures.state, &start(VIEWS)).expect("upload");
+    for learnt in gpu.tensors.learnt() {
+        gpu.device.write(&learnt.state, &learnt.start).expect("upload");
     }
     let target = if c.masked {
         scene.masked_target()
@@ -63,7 +61,7 @@ fn trained(c: &Capacities, variants: &Variants) -> (Vec<[u32; 3]>, Vec<u8>) {
         let mut camera = scene.camera();
         camera.translation[0] += 0.2 * iteration as f32;
         let mut u = uniforms(&camera, scene.sh_degree, iteration);
-        if c.losses.alpha {
+        if c.losses.need(|needs| needs.masks) {
             u.weights[3] = 0.3;
             u.flags |= flags::ALPHA_GRADIENT;
         }
@@ -110,11 +108,7 @@ fn masks_coverage_and_exposures_in_swaths() {
     let with = |binding| {
         let mut c = capacities(binding);
         c.masked = true;
-        c.losses = ExtraLosses {
-            alpha: true,
-            exposure: true,
-            ..ExtraLosses::default()
-        };
+        c.losses = losses(&["alpha", "exposure"]);
         c
     };
     let whole = trained(&with(u64::MAX), &variants);
@@ -166,7 +160,7 @@ fn no_pass_binds_more_than_it_may() {
         for threads in [Threads::Columns, Threads::Pixels] {
             let mut c = Capacities::new(1000, 1000, 1 << 20, 3, [(sizes[0], sizes[1])]);
             c.binding_bytes = binding;
-            c.losses.exposure = true;
+            c.losses = losses(&["exposure"]);
             let mut table = kiln::program::TensorTable::default();
             let tensors = StepTensors::new(&mut table, &c, &variants(Reduction::Segmented, threads));
             for program in [train_step(&tensors), evaluate_view(&tensors, &[])] {

@@ -7,7 +7,7 @@ use kiln::step::Capacities;
 use kiln::twins::statistics::Statistics;
 use kiln_tests::child;
 use kiln_tests::compare::{close, mean_abs, same};
-use kiln_tests::gpu::{Gpu, open, variants};
+use kiln_tests::gpu::{Gpu, losses, open, variants};
 use kiln_tests::scenes::Scene;
 use kiln_tests::stages::staged;
 use kiln_tests::twin::{Twin, uniforms};
@@ -61,7 +61,7 @@ fn three_steps_that_look_at_surfaces_follow_the_reference() {
 fn follow_the_reference(scene: &Scene, normals: f32) {
     for reduction in [Reduction::Segmented, Reduction::Atomic, Reduction::CompareExchange] {
         let mut c = capacities(scene, 512);
-        c.losses.normals = normals > 0.0;
+        c.losses = losses(if normals > 0.0 { &["normals"] } else { &[] });
         let mut gpu = Gpu::training(&c, &variants(reduction));
         let model = scene.model();
         let n = model.len();

@@ -10,6 +10,7 @@
 mod doors;
 mod knots;
 mod links;
+mod losses;
 mod paths;
 mod words;
 

@@ -91,7 +91,10 @@ fn start_up_survives_a_failure_of_every_allocation() {
             allocations,
             "not every allocation of {layout:?} failed once"
         );
-        fail(calls / 2, attempts, 97, &|| device.forget_pipelines());
+        // They do not know where tensors lie.
+        if layout == Layout::Packed {
+            fail(calls / 2, attempts, 97, &|| device.forget_pipelines());
+        }
         assert!(start().is_ok(), "the device is as good as before");
     }
 }

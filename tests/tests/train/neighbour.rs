@@ -10,15 +10,16 @@ use kiln::memory::{Budget, Gpu};
 use kiln::plan::{Demand, FirstModel, Job, NeighborViews, TrainPlan, plan, scene_options};
 use kiln::program::Class;
 use kiln::record::events::{Event, StallBuffer};
+use kiln::run::ResumeFrom;
 use kiln::scene::{ImageOptions, ImageStore, Photo, SceneIndex, Split, ViewId};
 use kiln::step::{Part, Terms, Turns};
 use kiln::train::{StepStatus, Target, Trainer};
 use kiln::vk::Device;
 use kiln_tests::gpu::{self, assert_valid, open};
 use kiln_tests::runs::{self, QUICK, Scratch, profile};
-use kiln_tests::setup::Setup;
+use kiln_tests::setup::{Settings, Setup};
 
-use super::losses::{pauses_change_nothing, planned, solids, train_eventful};
+use super::losses::{planned, solids, train_eventful};
 
 const LATE: &str = "[{ kind: l1 }, { kind: dssim }, { kind: normals, weight: 0.1, from: 40 }, \
                     { kind: neighbour, geometry: 0.3, photometric: 0.5, from: 45 }]";
@@ -169,15 +170,16 @@ fn a_crowded_neighbour_is_found_once() {
 #[test]
 fn nothing_but_the_settings_matters() {
     let scratch = Scratch::new("neighbour-bytes");
-    let save = ("schedule.save", "[44, 60]");
+    let save = ("schedule.save", "[44, 46]");
     let checkpoint = ("schedule.checkpoint", "[36, 54]");
-    train_eventful(&scratch.join("without"), &[save, ("losses", WITHOUT)], None);
+    let until = ("schedule.iterations", "46");
+    train_eventful(&scratch.join("without"), &[save, until, ("losses", WITHOUT)], None);
     let host = ("dataset.residency", "host");
     let own = [save, checkpoint, host, ("losses", LATE)];
     train_eventful(&scratch.join("whole"), &own, None);
     let model = |name: &str, iteration| runs::raw_model(&scratch.join(name), iteration);
     assert!(model("whole", 44) == model("without", 44));
-    assert!(model("whole", 60) != model("without", 60));
+    assert!(model("whole", 46) != model("without", 46));
     for row in runs::rows(&scratch.join("whole/metrics.jsonl")) {
         let (is_step, it) = (row["type"] == "train", row["it"].as_u64().unwrap());
         for term in ["neighbour_geometry", "neighbour_photometric"] {
@@ -189,16 +191,18 @@ fn nothing_but_the_settings_matters() {
             );
         }
     }
-    pauses_change_nothing(&scratch, &own);
     let device = ("dataset.residency", "device");
-    let ways: [(&str, &[(&str, &str)]); 4] = [
-        ("resident", &[device]),
-        ("bands", &[device, ("fault.bands", "7")]),
-        ("bands-host", &[host, ("fault.bands", "3")]),
-        ("records", &[host, ("fault.v_cap", "2500")]),
+    // Each goes on from a checkpoint, before steps compare or among those that do.
+    let ways: [(&str, u32, Settings<'_>); 4] = [
+        ("resident", 36, &[device]),
+        ("bands", 54, &[device, ("fault.bands", "7")]),
+        ("bands-host", 36, &[host, ("fault.bands", "3")]),
+        ("records", 54, &[host, ("fault.v_cap", "2500")]),
     ];
-    for (name, way) in ways {
-        train_eventful(&scratch.join(name), &[&[save, ("losses", LATE)], way].concat(), None);
+    for (name, after, way) in ways {
+        let file = scratch.join(&format!("whole/checkpoints/checkpoint_{after:08}.kiln"));
+        let settings = [&[("losses", LATE)], way].concat();
+        train_eventful(&scratch.join(name), &settings, Some(ResumeFrom::File(file)));
         let stalls = runs::events(&scratch.join(name), "stall");
         // Reported once: from the first step on all are in bands of records, as none would have fit.
         let of_records: Vec<_> = stalls.iter().map(|row| row["detail"]["buffer"].as_str()).collect();

@@ -130,12 +130,11 @@ fn every_way_of_training_learns() {
         ("dataset.hold_out", "false"),
         ("eval.lpips", "false"),
     ];
-    let ways: [&[(&str, &str)]; 7] = [
+    let ways: [&[(&str, &str)]; 6] = [
         &[("fault.portable", "true"), ("diagnose.validation", "true")],
         &[("fault.reduction", "atomic"), ("diagnose.validation", "true")],
         &[("fault.reduction", "compare_exchange"), ("diagnose.validation", "true")],
-        &[("fault.reduction", "segmented")],
-        &[("fault.chunk", "256")],
+        &[("fault.reduction", "segmented"), ("fault.chunk", "256")],
         &[("fault.v_cap", FEW_RECORDS), ("diagnose.validation", "true")],
         &[
             ("fault.chunk", "1024"),

@@ -53,7 +53,7 @@ fn psnr(run: &Path, it: u32) -> f64 {
     row.unwrap()["psnr_image"].as_f64().unwrap()
 }
 
-/// Trains, looks at what happened, goes on from the middle to the same end, and comes to it in bands too.
+/// Trains, looks at what happened, goes on from the middle to the same end, and comes to it from there in bands too.
 fn check(name: &str, strategy: Settings, cap: u64) {
     let scratch = Scratch::new(name);
     let never = Interrupt::unattached();
@@ -82,8 +82,8 @@ fn check(name: &str, strategy: Settings, cap: u64) {
     assert!(sum("clones") + sum("splits") > 0 && sum("deaths") > 0, "{name}");
     assert!(events(&whole, "reset").is_empty(), "{name}");
 
-    let from = whole.join("checkpoints/checkpoint_00000036.kiln");
-    runs::train(profile(&part, &[SHORT, strategy]), Some(ResumeFrom::File(from)), &never).unwrap();
+    let from = || Some(ResumeFrom::File(whole.join("checkpoints/checkpoint_00000036.kiln")));
+    runs::train(profile(&part, &[SHORT, strategy]), from(), &never).unwrap();
     assert!(
         runs::raw_model(&whole, 72) == runs::raw_model(&part, 72),
         "{name}: models differ"
@@ -97,7 +97,7 @@ fn check(name: &str, strategy: Settings, cap: u64) {
     let records: Settings = &[("fault.v_cap", "2000"), ("fault.i_cap", "9000")];
     for (folder, bands) in [("tiles", tiles), ("records", records)] {
         let root = scratch.join(folder);
-        runs::train(profile(&root, &[SHORT, strategy, bands]), None, &never).unwrap();
+        runs::train(profile(&root, &[SHORT, strategy, bands]), from(), &never).unwrap();
         assert!(
             runs::raw_model(&whole, 72) == runs::raw_model(&root, 72),
             "{name}: {folder} in bands"

@@ -20,6 +20,9 @@ const CRATES: [&str; 4] = ["wasm-bindgen", "wasm-bindgen-futures", "js-sys", "we
 /// Hashes by path or name.
 pub type Hashes = BTreeMap<String, String>;
 
+/// Folders of the project's own crates that reach it.
+const OWN_CRATES: [&str; 2] = ["formats", "ply"];
+
 /// What a bundle was made from, and what it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Manifest {
@@ -43,9 +46,13 @@ fn dist(root: &Path) -> PathBuf {
 /// Hashes of everything that reaches the bundle.
 pub fn sources(root: &Path) -> Result<Hashes> {
     let mut found = Hashes::new();
-    let ply = root.join("crates").join("ply");
-    let mut pending = vec![viewer(root).join("src"), viewer(root).join("page"), ply.join("src")];
-    let mut files = vec![viewer(root).join("Cargo.toml"), ply.join("Cargo.toml")];
+    let mut pending = vec![viewer(root).join("src"), viewer(root).join("page")];
+    let mut files = vec![viewer(root).join("Cargo.toml")];
+    for name in OWN_CRATES {
+        let own = root.join("crates").join(name);
+        pending.push(own.join("src"));
+        files.push(own.join("Cargo.toml"));
+    }
     while let Some(folder) = pending.pop() {
         for entry in fs::read_dir(&folder).map_err(|e| Failure::io("list", &folder, e))? {
             let path = entry.map_err(|e| Failure::io("list", &folder, e))?.path();

@@ -21,7 +21,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// What the module may use: 128-bit vectors, which browsers have had since 2023.
 const FLAGS: &str = "-C target-feature=+simd128";
 /// Most bytes of module, scripts and style sheet together, each compressed with brotli.
-pub const BUDGET_BYTES: u64 = 216_000;
+pub const BUDGET_BYTES: u64 = 220_200;
 
 /// Runs the verb with its arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {

@@ -3,17 +3,15 @@
 //! The primitives that have the extension are read, one after the other, as the nodes of the file lie: transformations
 //! of nodes are not applied, because a turned splat has turned harmonics. A file without the extension is a mesh.
 
-use super::gltf::turned;
+use kiln_formats::Error;
+use kiln_formats::glb::{self, EXTENSION, Json, Numbers, Set};
+
 use super::{Collected, cut, float, word};
 use crate::json::{self, Value};
 use crate::math::{Mat3, Vec3, add, cross, mat_mul, mat_vec, normalized_or, pow, rotation_of, unit_quat};
 use crate::ply::{Filter, MIP_KERNEL, Refusal};
-use crate::splat::{REST_MAX, Splat, rest_count};
 use crate::surface::{Corner, Surface};
 
-const EXTENSION: &str = "KHR_gaussian_splatting";
-/// Extensions that a file may require: they change nothing of what is read.
-const KNOWN: [&str; 2] = [EXTENSION, "KHR_materials_unlit"];
 const JSON_CHUNK: u32 = 0x4e4f_534a;
 const BINARY_CHUNK: u32 = 0x004e_4942;
 /// glTF's numbers for the types of components.
@@ -56,17 +54,7 @@ fn open(bytes: &[u8]) -> Result<(Value, &[u8]), Refusal> {
     }
     let text = std::str::from_utf8(document.ok_or_else(short)?).map_err(|_| "the GLB file is damaged".to_owned())?;
     let gltf = json::parse(text.trim_end()).map_err(|e| format!("the text of the GLB file is {e}"))?;
-    let required = gltf.items("extensionsRequired").iter().filter_map(|name| match name {
-        Value::Text(name) => Some(name.as_str()),
-        _ => None,
-    });
-    let unknown: Vec<&str> = required.filter(|name| !KNOWN.contains(name)).collect();
-    if !unknown.is_empty() {
-        return Err(format!(
-            "the GLB file requires {}, of which nothing is known here; export it again without",
-            unknown.join(", ")
-        ));
-    }
+    glb::check_required(&gltf).map_err(|e| e.to_string())?;
     Ok((gltf, binary.ok_or_else(short)?))
 }
 
@@ -98,22 +86,22 @@ pub(super) fn read_mesh(bytes: &[u8]) -> Result<Surface, Refusal> {
 
 pub(super) fn read(bytes: &[u8]) -> Result<Collected, Refusal> {
     let (gltf, binary) = open(bytes)?;
-    let primitives: Vec<&Value> = gltf
-        .items("meshes")
-        .iter()
-        .flat_map(|mesh| mesh.items("primitives"))
-        .filter(|primitive| primitive.get("extensions").and_then(|all| all.get(EXTENSION)).is_some())
-        .collect();
-    if primitives.is_empty() {
+    let mut numbers = Numbers::new(binary.len() as u64);
+    let sets = glb::primitives(&gltf).map(|(primitive, about, _)| {
+        let set = Set::new(&gltf, primitive, &mut numbers);
+        set.map_err(|e| match glb::packed(about) {
+            Some(_) => Error::Required(glb::SPZ_EXTENSION.into()).to_string(),
+            None => e.to_string(),
+        })
+    });
+    let sets = sets.collect::<Result<Vec<_>, _>>()?;
+    if sets.is_empty() {
         return Err(format!(
             "no part of the GLB file is of {EXTENSION}, though it names that"
         ));
     }
-    let file = File { gltf: &gltf, binary };
-    let sets = primitives.iter().map(|primitive| Set::new(&file, primitive));
-    let sets = sets.collect::<Result<Vec<_>, _>>()?;
-    let count = sets.iter().map(|set| set.mean.count).sum();
-    let degree = sets.iter().map(|set| set.degree).max().unwrap_or(0);
+    let count = sets.iter().map(Set::count).sum::<u64>() as usize;
+    let degree = sets.iter().map(Set::degree).max().unwrap_or(0);
     // What the exporter says of the filter stands at the mesh.
     let extras = gltf
         .items("meshes")
@@ -126,12 +114,37 @@ pub(super) fn read(bytes: &[u8]) -> Result<Collected, Refusal> {
         Filter::Classic
     };
     let mut out = Collected::new(count, degree, filter, extras.whole("iteration"))?;
+    let fetch = |first: u64, length: u64, bytes: &mut Vec<u8>| {
+        bytes.clear();
+        let rest = binary.get(first as usize..);
+        bytes.extend_from_slice(
+            rest.and_then(|rest| rest.get(..length as usize))
+                .ok_or_else(|| cut("GLB"))?,
+        );
+        Ok::<(), Refusal>(())
+    };
     for set in &sets {
-        for index in 0..set.mean.count {
-            out.push(&turned(set.splat(index)));
-        }
+        set.splats(fetch, |splat| out.take(splat))?;
     }
     Ok(out.end())
+}
+
+impl Json for Value {
+    fn field(&self, key: &str) -> Option<&Self> {
+        self.get(key).filter(|value| **value != Value::Null)
+    }
+
+    fn list(&self) -> &[Self] {
+        self.as_items()
+    }
+
+    fn count(&self) -> Option<u64> {
+        self.as_whole()
+    }
+
+    fn word(&self) -> Option<&str> {
+        self.as_text()
+    }
 }
 
 struct File<'a> {
@@ -140,7 +153,7 @@ struct File<'a> {
 }
 
 /// An accessor: numbers of one attribute.
-struct Numbers<'a> {
+struct Accessor<'a> {
     bytes: &'a [u8],
     stride: usize,
     component: u64,
@@ -149,13 +162,13 @@ struct Numbers<'a> {
 
 impl<'a> File<'a> {
     /// The attribute of a primitive, `n` numbers a splat.
-    fn attribute(&self, primitive: &Value, name: &str, n: usize) -> Result<Option<Numbers<'a>>, Refusal> {
+    fn attribute(&self, primitive: &Value, name: &str, n: usize) -> Result<Option<Accessor<'a>>, Refusal> {
         let index = primitive.get("attributes").and_then(|all| all.whole(name));
         index.map(|index| self.numbers(index, name, n)).transpose()
     }
 
     /// The numbers of an accessor, `n` an item; `name` is what they are.
-    fn numbers(&self, index: u64, name: &str, n: usize) -> Result<Numbers<'a>, Refusal> {
+    fn numbers(&self, index: u64, name: &str, n: usize) -> Result<Accessor<'a>, Refusal> {
         let damaged = || format!("the GLB file is damaged: {name} leads nowhere");
         let accessor = self.gltf.items("accessors").get(index as usize).ok_or_else(damaged)?;
         let view = accessor.whole("bufferView").ok_or_else(damaged)?;
@@ -192,7 +205,7 @@ impl<'a> File<'a> {
             .get(start..)
             .and_then(|rest| rest.get(..length?))
             .ok_or_else(|| cut("GLB"))?;
-        Ok(Numbers {
+        Ok(Accessor {
             bytes,
             stride,
             component,
@@ -331,7 +344,7 @@ fn encoded(linear: f32) -> f32 {
     }
 }
 
-impl Numbers<'_> {
+impl Accessor<'_> {
     /// A whole number.
     fn whole(&self, index: usize) -> usize {
         let at = index * self.stride;
@@ -357,72 +370,5 @@ impl Numbers<'_> {
             UNSIGNED_BYTE => f32::from(byte(i)) / 255.0,
             _ => (f32::from(byte(i).cast_signed()) / 127.0).max(-1.0),
         })
-    }
-}
-
-/// The attributes of one primitive.
-struct Set<'a> {
-    degree: u32,
-    mean: Numbers<'a>,
-    quat: Numbers<'a>,
-    scale: Numbers<'a>,
-    opacity: Numbers<'a>,
-    /// The constant coefficient first.
-    sh: Vec<Numbers<'a>>,
-}
-
-impl<'a> Set<'a> {
-    fn new(file: &File<'a>, primitive: &Value) -> Result<Self, Refusal> {
-        let need = |name: &str, n: usize| {
-            let found = file.attribute(primitive, name, n)?;
-            found.ok_or_else(|| format!("the GLB file has no {name}"))
-        };
-        let mut sh = Vec::new();
-        let mut degree = 0;
-        'degrees: for each in 0..=3_u32 {
-            let mut orders = Vec::new();
-            for order in 0..=2 * each {
-                let name = format!("{EXTENSION}:SH_DEGREE_{each}_COEF_{order}");
-                match file.attribute(primitive, &name, 3)? {
-                    Some(numbers) => orders.push(numbers),
-                    None if each == 0 => return Err(format!("the GLB file has no {name}")),
-                    None => break 'degrees,
-                }
-            }
-            sh.extend(orders);
-            degree = each;
-        }
-        let set = Self {
-            degree,
-            mean: need("POSITION", 3)?,
-            quat: need(&format!("{EXTENSION}:ROTATION"), 4)?,
-            scale: need(&format!("{EXTENSION}:SCALE"), 3)?,
-            opacity: need(&format!("{EXTENSION}:OPACITY"), 1)?,
-            sh,
-        };
-        let others = [&set.quat, &set.scale, &set.opacity].into_iter().chain(&set.sh);
-        let uneven = others.map(|numbers| numbers.count).any(|count| count != set.mean.count);
-        if uneven {
-            return Err("the GLB file is damaged: its attributes have different lengths".to_owned());
-        }
-        Ok(set)
-    }
-
-    fn splat(&self, index: usize) -> Splat {
-        let [x, y, z, w] = self.quat.read(index);
-        let scale: [f32; 3] = self.scale.read(index);
-        let [opacity] = self.opacity.read(index);
-        let mut rest = [[0.0; 3]; REST_MAX];
-        for (slot, numbers) in rest.iter_mut().zip(&self.sh[1..]).take(rest_count(self.degree)) {
-            *slot = numbers.read(index);
-        }
-        Splat {
-            mean: self.mean.read(index),
-            quat: unit_quat([w, x, y, z]).unwrap_or([f32::NAN; 4]),
-            log_scale: scale.map(f32::ln),
-            opacity,
-            dc: self.sh[0].read(index),
-            rest,
-        }
     }
 }

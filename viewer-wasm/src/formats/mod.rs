@@ -5,7 +5,6 @@
 //! (y down, z forward). What is not opened is refused by its name, with the command that converts it.
 
 mod glb;
-mod gltf;
 pub(crate) mod mesh;
 pub(crate) mod sog;
 mod splat_file;
@@ -260,14 +259,7 @@ impl Collected {
 
     /// Takes a splat, or leaves it out when a value of it is not a number.
     fn push(&mut self, splat: &Splat) {
-        let values = splat
-            .mean
-            .iter()
-            .chain(&splat.quat)
-            .chain(&splat.dc)
-            .chain(splat.rest.as_flattened());
-        let sane = splat.log_scale.iter().all(|v| !v.is_nan() && *v < f32::INFINITY) && !splat.opacity.is_nan();
-        if !sane || !values.copied().all(f32::is_finite) {
+        if !splat.is_sane() {
             self.skipped += 1;
             return;
         }
@@ -275,6 +267,14 @@ impl Collected {
         self.batch.push(splat, self.model.degree);
         if self.batch.is_full(self.sh_words) {
             self.next();
+        }
+    }
+
+    /// The same of a splat as the file has it.
+    fn take(&mut self, found: &kiln_formats::Splat) {
+        match Splat::of(found) {
+            Some(splat) => self.push(&splat),
+            None => self.skipped += 1,
         }
     }
 

@@ -4,14 +4,13 @@
 //! has been read leaves as [`Batch`]es ready for the GPU. Refuses text, lists, files above 2 GiB
 //! and headers that do not describe splats, each with a sentence for the reader of the page.
 
-mod compressed;
 mod header;
 mod points;
 mod rows;
 
 use crate::pack::{GEOMETRY_WORDS, Layout, push_geometry, push_sh};
-use crate::splat::Splat;
-use compressed::Compressed;
+use crate::splat::{Splat, UNSEEN};
+use kiln_formats::compressed_ply::{CompressedPly, Record};
 use kiln_ply::{Element, Format, Header};
 use points::Points;
 use rows::Rows;
@@ -139,7 +138,7 @@ pub(crate) type Refusal = String;
 enum Body {
     Rows(Box<Rows>),
     Points(Box<Points>),
-    Compressed(Box<Compressed>),
+    Compressed(Box<CompressedPly>),
 }
 
 impl Body {
@@ -157,12 +156,29 @@ impl Body {
         let splat = match self {
             Self::Rows(rows) => rows.read(record),
             Self::Points(points) => points.read(record),
-            Self::Compressed(compressed) => return compressed.read(record, batch),
+            Self::Compressed(compressed) => return read_compressed(compressed, record, batch),
         };
         if let Some(splat) = &splat {
             batch.push(splat, degree);
         }
         splat.is_none()
+    }
+}
+
+/// Takes a record of a compressed file. A splat that is not a number keeps its place, unseen, because its harmonics come
+/// apart from it; says whether this was one.
+fn read_compressed(file: &mut CompressedPly, record: &[u8], batch: &mut Batch) -> bool {
+    match file.read(record) {
+        Record::Nothing => false,
+        Record::Splat(splat) => {
+            let splat = Splat::of(&splat);
+            push_geometry(splat.as_ref().unwrap_or(&UNSEEN), &mut batch.geometry);
+            splat.is_none()
+        }
+        Record::Harmonics(rest) => {
+            push_sh(&Splat { rest, ..UNSEEN }, file.degree(), &mut batch.sh);
+            false
+        }
     }
 }
 
@@ -212,12 +228,12 @@ impl PlyStream {
             return Ok(());
         }
         self.pending.extend_from_slice(bytes);
-        let Some((mut header, length)) = header::read(&self.pending)? else {
+        let Some((header, length)) = header::read(&self.pending)? else {
             return Ok(());
         };
         let rest = self.pending.split_off(length);
         self.pending.clear();
-        self.start(&mut header, length)?;
+        self.start(&header, length)?;
         self.records(&rest);
         Ok(())
     }
@@ -242,7 +258,7 @@ impl PlyStream {
         Ok(warning)
     }
 
-    fn start(&mut self, header: &mut Header, length: usize) -> Result<(), Refusal> {
+    fn start(&mut self, header: &Header, length: usize) -> Result<(), Refusal> {
         let elements = header.elements.iter().map(Element::bytes);
         let announced = elements.fold(length as u64, u64::saturating_add);
         if announced > MAX_BYTES {
@@ -253,7 +269,7 @@ impl PlyStream {
             let vertex = header.elements.iter().find(|element| element.name == "vertex");
             self.turned = vertex.map(|vertex| (vertex.clone(), Vec::new()));
         }
-        let (body, count, degree) = if let Some(compressed) = Compressed::new(header)? {
+        let (body, count, degree) = if let Some(compressed) = CompressedPly::new(header).map_err(|e| e.to_string())? {
             let (count, degree) = (compressed.count(), compressed.degree());
             (Body::Compressed(Box::new(compressed)), count, degree)
         } else if let Some(points) = Points::new(header)? {

@@ -7,7 +7,7 @@ use kiln_files::open_regular;
 use kiln_ply::{Format, Header};
 use sha2::{Digest as _, Sha256};
 
-use super::code::CODE_BITS;
+use super::code::{CODE_BITS, Frame};
 use super::models::{Layout, OpenModel};
 use super::{MergeError, Model, Options};
 use crate::{Border, Ground, Rect, borders};
@@ -76,16 +76,7 @@ impl Survey {
         (bounds, width): (&Rect, f64),
         stop: &dyn Fn() -> bool,
     ) -> Result<Self, MergeError> {
-        let cores: Vec<Rect> = models.iter().map(|model| model.core).collect();
-        let mut counted: Vec<BorderCount> = borders(&cores, bounds)
-            .into_iter()
-            .map(|border| BorderCount {
-                border,
-                width,
-                gaussians: [0; 2],
-            })
-            .collect();
-        let mut histogram = vec![0_u64; 1 << FIRST_BITS];
+        let mut tally = Tally::new(&models, &ground, &options.frame, (bounds, width));
         let mut layout: Option<(Layout, &Path)> = None;
         let mut kept = Vec::new();
         for (number, model) in models.iter().enumerate() {
@@ -100,52 +91,10 @@ impl Survey {
                 });
             }
             let rows = open.layout.clone();
-            let mut near: Vec<&mut BorderCount> = counted
-                .iter_mut()
-                .filter(|count| count.border.blocks.contains(&number))
-                .collect();
-            let mut found = Kept {
-                trained: open.count,
-                kept: 0,
-                not_finite: 0,
-                digest: String::new(),
-            };
-            let (before, size) = (open.before, open.size);
-            let row_bytes = rows.vertex.stride as u64 * open.count;
-            let mut digest = Sha256::new();
-            digest_part(&model.path, 0, before, &mut digest)?;
-            open.pieces(|piece| {
-                if stop() {
-                    return Err(MergeError::Stopped);
-                }
-                digest.update(piece);
-                for row in piece.chunks_exact(rows.stride()) {
-                    let place = rows.place(row);
-                    if !place.iter().all(|x| x.is_finite()) {
-                        found.not_finite += 1;
-                        continue;
-                    }
-                    let flat = ground.flat(place.map(f64::from));
-                    if !model.core.contains(flat) {
-                        continue;
-                    }
-                    found.kept += 1;
-                    let code = options.frame.code(place);
-                    histogram[(code >> (CODE_BITS - FIRST_BITS)) as usize] += 1;
-                    for count in &mut near {
-                        if count.border.distance(flat).is_some_and(|far| far.abs() < width) {
-                            let side = usize::from(count.border.blocks[1] == number);
-                            count.gaussians[side] += 1;
-                        }
-                    }
-                }
-                Ok(())
-            })?;
-            digest_part(&model.path, before + row_bytes, size, &mut digest)?;
-            found.digest = hexadecimal(digest);
-            kept.push(found);
+            kept.push(tally.read(open, (number, model), stop)?);
             layout = layout.or(Some((rows, &model.path)));
         }
+        let Tally { histogram, borders, .. } = tally;
         let total: u64 = kept.iter().map(|kept| kept.kept).sum();
         let Some((layout, _)) = layout.filter(|_| total > 0) else {
             return Err(MergeError::Nothing(models.len()));
@@ -157,7 +106,7 @@ impl Survey {
             layout,
             histogram,
             kept,
-            borders: counted,
+            borders,
         })
     }
 
@@ -183,6 +132,91 @@ impl Survey {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.header().to_string().len() as u64 + self.count() * self.layout.stride() as u64
+    }
+}
+
+/// What is counted while models are read.
+struct Tally<'a> {
+    ground: &'a Ground,
+    frame: &'a Frame,
+    /// How far from a border Gaussians count.
+    width: f64,
+    /// Kept Gaussians by the first bits of their codes.
+    histogram: Vec<u64>,
+    borders: Vec<BorderCount>,
+}
+
+impl<'a> Tally<'a> {
+    /// Of nothing yet, with the borders between `models`.
+    fn new(models: &[Model], ground: &'a Ground, frame: &'a Frame, (bounds, width): (&Rect, f64)) -> Self {
+        let cores: Vec<Rect> = models.iter().map(|model| model.core).collect();
+        let counted = borders(&cores, bounds).into_iter().map(|border| BorderCount {
+            border,
+            width,
+            gaussians: [0; 2],
+        });
+        Self {
+            ground,
+            frame,
+            width,
+            histogram: vec![0; 1 << FIRST_BITS],
+            borders: counted.collect(),
+        }
+    }
+
+    /// Reads a model, the one with this number, and gives what of it is kept.
+    fn read(
+        &mut self,
+        open: OpenModel,
+        (number, model): (usize, &Model),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Kept, MergeError> {
+        let rows = open.layout.clone();
+        let mut near: Vec<&mut BorderCount> = self
+            .borders
+            .iter_mut()
+            .filter(|count| count.border.blocks.contains(&number))
+            .collect();
+        let mut found = Kept {
+            trained: open.count,
+            kept: 0,
+            not_finite: 0,
+            digest: String::new(),
+        };
+        let (before, size) = (open.before, open.size);
+        let row_bytes = rows.vertex.stride as u64 * open.count;
+        let mut digest = Sha256::new();
+        digest_part(&model.path, 0, before, &mut digest)?;
+        open.pieces(|piece| {
+            if stop() {
+                return Err(MergeError::Stopped);
+            }
+            digest.update(piece);
+            for row in piece.chunks_exact(rows.stride()) {
+                let place = rows.place(row);
+                if !place.iter().all(|x| x.is_finite()) {
+                    found.not_finite += 1;
+                    continue;
+                }
+                let flat = self.ground.flat(place.map(f64::from));
+                if !model.core.contains(flat) {
+                    continue;
+                }
+                found.kept += 1;
+                let code = self.frame.code(place);
+                self.histogram[(code >> (CODE_BITS - FIRST_BITS)) as usize] += 1;
+                for count in &mut near {
+                    if count.border.distance(flat).is_some_and(|far| far.abs() < self.width) {
+                        let side = usize::from(count.border.blocks[1] == number);
+                        count.gaussians[side] += 1;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        digest_part(&model.path, before + row_bytes, size, &mut digest)?;
+        found.digest = hexadecimal(digest);
+        Ok(found)
     }
 }
 

@@ -18,7 +18,8 @@ const ALLOCATED: u64 = 16;
 
 /// The blocks of all levels.
 pub(super) struct Layout {
-    dense: u32,
+    /// Depth of the coarsest.
+    pub(super) dense: u32,
     /// From the dense one.
     pub(super) levels: Vec<Places>,
     pub(super) bytes: u64,

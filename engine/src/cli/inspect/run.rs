@@ -13,8 +13,8 @@ use crate::eval::{EvalFile, NamedView};
 use crate::jobs::shell::argument_word;
 use crate::project::last_step;
 use crate::record::run_folder::{
-    Environment, PlyKind, RunFolderError, RunRecord, SetRecord, Status, checkpoints_path, config_path,
-    environment_path, is_written_to, record_path,
+    Environment, EvalRecord, PlyKind, PlyRecord, RunFolderError, RunRecord, SetRecord, StageRecord, Status,
+    checkpoints_path, config_path, environment_path, is_written_to, record_path,
 };
 use crate::record::sinks::METRICS_FILE;
 
@@ -80,6 +80,26 @@ impl RunDescription {
             damaged: damaged.collect(),
             record,
         })
+    }
+
+    /// What made the run: command, settings, device and program.
+    fn print_origin(&self, out: &mut dyn Write) -> io::Result<()> {
+        let made = self.record.made_by.as_ref();
+        let command = made.filter(|made| !made.command.is_empty());
+        for (head, line) in [
+            ("command", &command.map(|made| command_line(&made.command))),
+            ("recipe", &made.and_then(|made| made.recipe.clone())),
+            ("profile", &made.and_then(|made| made.profile.clone())),
+            ("settings", &self.recipe),
+            ("device", &self.device),
+            ("version", &made.map(|made| made.version.clone())),
+            ("commit", &self.commit),
+        ] {
+            if let Some(line) = line {
+                writeln!(out, "{head:<11}{}", plain(line))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -186,72 +206,19 @@ impl Description for RunDescription {
             count(run.scene.train_views as usize, "view"),
             count(run.scene.test_views as usize, "view")
         )?;
-        let made = run.made_by.as_ref();
-        let command = made.filter(|made| !made.command.is_empty());
-        for (head, line) in [
-            ("command", &command.map(|made| command_line(&made.command))),
-            ("recipe", &made.and_then(|made| made.recipe.clone())),
-            ("profile", &made.and_then(|made| made.profile.clone())),
-            ("settings", &self.recipe),
-            ("device", &self.device),
-            ("version", &made.map(|made| made.version.clone())),
-            ("commit", &self.commit),
-        ] {
-            if let Some(line) = line {
-                writeln!(out, "{head:<11}{}", plain(line))?;
-            }
-        }
+        self.print_origin(out)?;
         for (head, list) in [("models", run.plys.len()), ("results", run.evals.len())] {
             if list == 0 {
                 writeln!(out, "{head:<11}none yet")?;
             }
         }
-        if !run.plys.is_empty() {
-            writeln!(out, "models")?;
-        }
-        for ply in &run.plys {
-            writeln!(
-                out,
-                "  {:<52} {:>9} {} {:>12}",
-                ply.path,
-                ply.gaussians,
-                if ply.kind == PlyKind::Triangles {
-                    "triangles"
-                } else {
-                    "Gaussians"
-                },
-                mib(ply.bytes)
-            )?;
-        }
-        if !run.evals.is_empty() {
-            let heads =
-                ["set", "views", "psnr_image", "median", "worst", "ssim", "lpips"].map(|head| format!("{head:>11}"));
-            writeln!(out, "results\n  {:>11}{}", "iteration", heads.concat())?;
-        }
-        for eval in &run.evals {
-            for (set, record) in [("test", &eval.test), ("train", &eval.train)] {
-                if let Some(record) = record {
-                    writeln!(out, "  {:>11}{set:>11}{}", eval.iteration, figures(record))?;
-                }
-            }
-        }
+        print_models(&run.plys, out)?;
+        print_results(&run.evals, out)?;
         if let Some(mean) = self.mean_opacity {
             writeln!(out, "  mean opacity {mean:.4} at the last evaluation")?;
         }
         print_low_views(&self.low_views, out)?;
-        if !run.stages.is_empty() {
-            writeln!(out, "stages")?;
-        }
-        for row in &run.stages {
-            let how = if row.done { "done" } else { "not over" };
-            writeln!(
-                out,
-                "  {:<10}{how:<10}{:>9.1} s {:>12} of the device",
-                row.stage.name(),
-                row.seconds,
-                mib(row.device_bytes)
-            )?;
-        }
+        print_stages(&run.stages, out)?;
         if !self.checkpoints.is_empty() {
             writeln!(out, "checkpoints\n  {}", self.checkpoints.join("\n  "))?;
         }
@@ -268,6 +235,63 @@ impl Description for RunDescription {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         pretty(self, out)
     }
+}
+
+/// The models that the run wrote.
+fn print_models(plys: &[PlyRecord], out: &mut dyn Write) -> io::Result<()> {
+    if !plys.is_empty() {
+        writeln!(out, "models")?;
+    }
+    for ply in plys {
+        writeln!(
+            out,
+            "  {:<52} {:>9} {} {:>12}",
+            ply.path,
+            ply.gaussians,
+            if ply.kind == PlyKind::Triangles {
+                "triangles"
+            } else {
+                "Gaussians"
+            },
+            mib(ply.bytes)
+        )?;
+    }
+    Ok(())
+}
+
+/// The figures of its evaluations.
+fn print_results(evals: &[EvalRecord], out: &mut dyn Write) -> io::Result<()> {
+    if !evals.is_empty() {
+        let heads =
+            ["set", "views", "psnr_image", "median", "worst", "ssim", "lpips"].map(|head| format!("{head:>11}"));
+        writeln!(out, "results\n  {:>11}{}", "iteration", heads.concat())?;
+    }
+    for eval in evals {
+        for (set, record) in [("test", &eval.test), ("train", &eval.train)] {
+            if let Some(record) = record {
+                writeln!(out, "  {:>11}{set:>11}{}", eval.iteration, figures(record))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the stages behind it took.
+fn print_stages(stages: &[StageRecord], out: &mut dyn Write) -> io::Result<()> {
+    if !stages.is_empty() {
+        writeln!(out, "stages")?;
+    }
+    for row in stages {
+        let how = if row.done { "done" } else { "not over" };
+        writeln!(
+            out,
+            "  {:<10}{how:<10}{:>9.1} s {:>12} of the device",
+            row.stage.name(),
+            row.seconds,
+            mib(row.device_bytes)
+        )?;
+    }
+    Ok(())
 }
 
 fn figures(SetRecord { mean, spread }: &SetRecord) -> String {

@@ -93,76 +93,9 @@ impl Description for SceneDescription {
             "           {} of {} found; {} to train on, {} held out",
             scene.images_found, scene.images_listed, scene.train_views, scene.test_views
         )?;
-        let cameras = grouped(&scene.cameras);
-        for (camera, cameras) in cameras.iter().take(GROUPS) {
-            let [width, height] = camera.file_px;
-            let crop = match camera.crop {
-                Some(crop) => format!(
-                    ", {} x {} after undistortion, which loses {:.1} % of the area",
-                    camera.source_px[0],
-                    camera.source_px[1],
-                    100.0 * crop
-                ),
-                None if camera.kept => ", kept as fisheyes".to_owned(),
-                None => String::new(),
-            };
-            let alike = match cameras {
-                1 => String::new(),
-                many => format!(" of {many} cameras"),
-            };
-            writeln!(
-                out,
-                "camera     {}, {width} x {height} pixels, {}{alike}{crop}",
-                camera.model,
-                count(camera.images, "image")
-            )?;
-        }
-        let rest = cameras.get(GROUPS..).unwrap_or_default();
-        if !rest.is_empty() {
-            let cameras: usize = rest.iter().map(|(_, cameras)| cameras).sum();
-            let images: usize = rest.iter().map(|(camera, _)| camera.images).sum();
-            writeln!(
-                out,
-                "           and {} of {}",
-                count(cameras, "more camera"),
-                count(images, "image")
-            )?;
-        }
-        for size in scene.training_sizes.iter().take(GROUPS) {
-            writeln!(
-                out,
-                "training   {} at {} x {} pixels",
-                count(size.images, "image"),
-                size.px[0],
-                size.px[1]
-            )?;
-        }
-        let rest = scene.training_sizes.get(GROUPS..).unwrap_or_default();
-        if !rest.is_empty() {
-            let images: usize = rest.iter().map(|size| size.images).sum();
-            writeln!(
-                out,
-                "           {} at {}",
-                count(images, "image"),
-                count(rest.len(), "more size")
-            )?;
-        }
-        writeln!(out, "           {} of memory for all of them", mib(scene.image_bytes))?;
-        match scene.points_box {
-            Some(bounds) => writeln!(out, "points     {}, {}", scene.points, extent(bounds))?,
-            None => writeln!(out, "points     none")?,
-        }
-        writeln!(out, "cameras    {}", extent(scene.cameras_box))?;
-        writeln!(out, "extent     {:.3}", scene.extent)?;
-        if let Some([x, y, z]) = scene.origin {
-            writeln!(out, "origin     {x} {y} {z}")?;
-        }
-        if let Some(spread) = scene.exposure_spread {
-            writeln!(out, "exposure   photos differ by {:.1} %", 100.0 * spread)?;
-        }
-        if scene.masked_images > 0 {
-            writeln!(out, "masks      of {}", count(scene.masked_images, "image"))?;
-        }
+        print_cameras(&scene.cameras, out)?;
+        print_training(scene, out)?;
+        print_space(scene, out)?;
         writeln!(out, "suggested  kiln train {}", self.suggested())?;
         if scene.suggested_profile == CPU {
             writeln!(
@@ -171,32 +104,123 @@ impl Description for SceneDescription {
                 self.suggested()
             )?;
         }
-        for notice in &scene.notices {
-            writeln!(out, "note: {notice}")?;
-        }
-        for warning in &scene.warnings {
-            writeln!(out, "warning: {warning}")?;
-        }
-        for (what, names) in [
-            ("missing", &scene.images_missing),
-            ("undecodable", &scene.images_undecodable),
-            ("far", &scene.images_far),
-        ] {
-            if !names.is_empty() {
-                let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-                let rest = match names.len().saturating_sub(SHOWN) {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                writeln!(out, "{what}: {}{rest}", shown.join(", "))?;
-            }
-        }
+        print_remarks(scene, out)?;
         Ok(())
     }
 
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         pretty(&self.0, out)
     }
+}
+
+/// The cameras of the photos, and in short those after the first few.
+fn print_cameras(cameras: &[CameraReport], out: &mut dyn Write) -> io::Result<()> {
+    let cameras = grouped(cameras);
+    for (camera, cameras) in cameras.iter().take(GROUPS) {
+        let [width, height] = camera.file_px;
+        let crop = match camera.crop {
+            Some(crop) => format!(
+                ", {} x {} after undistortion, which loses {:.1} % of the area",
+                camera.source_px[0],
+                camera.source_px[1],
+                100.0 * crop
+            ),
+            None if camera.kept => ", kept as fisheyes".to_owned(),
+            None => String::new(),
+        };
+        let alike = match cameras {
+            1 => String::new(),
+            many => format!(" of {many} cameras"),
+        };
+        writeln!(
+            out,
+            "camera     {}, {width} x {height} pixels, {}{alike}{crop}",
+            camera.model,
+            count(camera.images, "image")
+        )?;
+    }
+    let rest = cameras.get(GROUPS..).unwrap_or_default();
+    if !rest.is_empty() {
+        let cameras: usize = rest.iter().map(|(_, cameras)| cameras).sum();
+        let images: usize = rest.iter().map(|(camera, _)| camera.images).sum();
+        writeln!(
+            out,
+            "           and {} of {}",
+            count(cameras, "more camera"),
+            count(images, "image")
+        )?;
+    }
+    Ok(())
+}
+
+/// The sizes that photos are trained at, and the memory they take.
+fn print_training(scene: &SceneReport, out: &mut dyn Write) -> io::Result<()> {
+    for size in scene.training_sizes.iter().take(GROUPS) {
+        writeln!(
+            out,
+            "training   {} at {} x {} pixels",
+            count(size.images, "image"),
+            size.px[0],
+            size.px[1]
+        )?;
+    }
+    let rest = scene.training_sizes.get(GROUPS..).unwrap_or_default();
+    if !rest.is_empty() {
+        let images: usize = rest.iter().map(|size| size.images).sum();
+        writeln!(
+            out,
+            "           {} at {}",
+            count(images, "image"),
+            count(rest.len(), "more size")
+        )?;
+    }
+    writeln!(out, "           {} of memory for all of them", mib(scene.image_bytes))?;
+    Ok(())
+}
+
+/// Where points and cameras are, how much the photos' exposures differ, and how many have masks.
+fn print_space(scene: &SceneReport, out: &mut dyn Write) -> io::Result<()> {
+    match scene.points_box {
+        Some(bounds) => writeln!(out, "points     {}, {}", scene.points, extent(bounds))?,
+        None => writeln!(out, "points     none")?,
+    }
+    writeln!(out, "cameras    {}", extent(scene.cameras_box))?;
+    writeln!(out, "extent     {:.3}", scene.extent)?;
+    if let Some([x, y, z]) = scene.origin {
+        writeln!(out, "origin     {x} {y} {z}")?;
+    }
+    if let Some(spread) = scene.exposure_spread {
+        writeln!(out, "exposure   photos differ by {:.1} %", 100.0 * spread)?;
+    }
+    if scene.masked_images > 0 {
+        writeln!(out, "masks      of {}", count(scene.masked_images, "image"))?;
+    }
+    Ok(())
+}
+
+/// What there is to say of the data set, and the photos that it does without.
+fn print_remarks(scene: &SceneReport, out: &mut dyn Write) -> io::Result<()> {
+    for notice in &scene.notices {
+        writeln!(out, "note: {notice}")?;
+    }
+    for warning in &scene.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    for (what, names) in [
+        ("missing", &scene.images_missing),
+        ("undecodable", &scene.images_undecodable),
+        ("far", &scene.images_far),
+    ] {
+        if !names.is_empty() {
+            let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+            let rest = match names.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            writeln!(out, "{what}: {}{rest}", shown.join(", "))?;
+        }
+    }
+    Ok(())
 }
 
 /// Cameras that look alike here, with how many they are: those with most images first. Undistortion that loses nearly the

@@ -46,9 +46,16 @@ fn print_json(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn print(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io::Result<()> {
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
+    print_peak(report, out)?;
+    print_room(report, primitive, out)?;
+    print_tensors(report, out)?;
+    print_reported(report, out)
+}
+
+/// What run it is, its peak, what used that, and what grew.
+fn print_peak(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     let signed = |bytes: i64| format!("{:+.1} MiB", bytes as f64 / MIB as f64);
-    let unless = |bytes: Option<i64>| bytes.map_or_else(|| "unknown".to_owned(), signed);
+    let or_unknown = |bytes: Option<i64>| bytes.map_or_else(|| "unknown".to_owned(), signed);
     writeln!(
         out,
         "run        {} in {}: {}, {} of {} iterations",
@@ -79,10 +86,15 @@ fn print(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io
          iteration {}",
         signed(report.growth.allocated),
         signed(report.growth.reserved),
-        unless(report.growth.heap_usage),
-        unless(report.growth.process_resident),
+        or_unknown(report.growth.heap_usage),
+        or_unknown(report.growth.process_resident),
         report.growth.since_it
     )?;
+    Ok(())
+}
+
+/// Places of the model, what lies between tensors, what the driver offered, and what the run had room for.
+fn print_room(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io::Result<()> {
     if let Some(places) = report.places {
         let capacity = (places.used + places.free).max(1);
         writeln!(
@@ -114,6 +126,11 @@ fn print(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io
             c.i_cap
         )?;
     }
+    Ok(())
+}
+
+/// Bytes by purpose, and the largest tensors.
+fn print_tensors(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "by purpose, at the peak")?;
     for tag in &report.tags {
         writeln!(out, "  {:<16} {:>14} {:>7.1} %", tag.tag, mib(tag.bytes), tag.percent)?;
@@ -138,6 +155,11 @@ fn print(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io
             )?;
         }
     }
+    Ok(())
+}
+
+/// What the run reported, and what there is to say of its records.
+fn print_reported(report: &MemoryReport, out: &mut dyn Write) -> io::Result<()> {
     if let Some(residency) = &report.residency {
         writeln!(out, "residency  {residency}")?;
     }
@@ -154,6 +176,10 @@ fn print(report: &MemoryReport, primitive: Primitive, out: &mut dyn Write) -> io
         writeln!(out, "warning: {warning}")?;
     }
     Ok(())
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / MIB as f64)
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::io::ErrorKind;
 
+use kiln_formats::Error as FormatError;
+
 use super::{complete, golden, path, system};
 use crate::eval::lpips::LpipsError;
 use crate::eval::{PictureError, ReportError};
@@ -11,6 +13,7 @@ use crate::kernels::counters::{Counters, Stall};
 use crate::memory::{Budget, MemoryError};
 use crate::mesh::{DrawnError, MeshError};
 use crate::plan::{BoundError, Job, LossError, NoJob, PlanError, Remedies, Remedy, TrianglesError};
+use crate::plugins::Maps;
 use crate::record::SpillEvidence;
 use crate::record::run_folder::RunFolderError;
 use crate::run::{DeviceLoss, RunError, StoredError};
@@ -106,12 +109,18 @@ fn plan() {
         }),
         PlanError::Vulkan(VkError::Timeout("step".to_owned(), 60)),
         PlanError::Lpips(LpipsError::Budget { budget_bytes: 1 << 20 }),
-        PlanError::Loss(LossError::NoMasks),
-        PlanError::Loss(LossError::NoDepths),
-        PlanError::Loss(LossError::NoNormals),
+        PlanError::Loss(LossError::NoMasks { loss: "alpha" }),
+        PlanError::Loss(LossError::NoMaps {
+            loss: "depth",
+            maps: Maps::Depths,
+        }),
+        PlanError::Loss(LossError::NoMaps {
+            loss: "normal_map",
+            maps: Maps::Normals,
+        }),
         PlanError::Loss(LossError::Blended),
-        PlanError::Loss(LossError::Scores),
-        PlanError::Loss(LossError::Streamed),
+        PlanError::Loss(LossError::Scores { loss: "alpha" }),
+        PlanError::Loss(LossError::Streamed { loss: "neighbour" }),
         PlanError::Loss(LossError::TooDense {
             gaussians: 3_000_000,
             k: 16,
@@ -316,7 +325,7 @@ fn run() {
             dropped: 5000,
             n_cap: 1_000_000,
         },
-        RunError::Plan(PlanError::Loss(LossError::NoMasks)),
+        RunError::Plan(PlanError::Loss(LossError::NoMasks { loss: "alpha" })),
         RunError::Train(stalled(Stall::Visible)),
         RunError::Mesh(MeshError::NoViews),
         RunError::Drawn(DrawnError::Ending { path: path("mesh.stl") }),
@@ -336,7 +345,7 @@ fn run() {
 
 /// Wraps errors that end the program inside another one only.
 macro_rules! wrapped {
-    ($enum:ident in $outer:ident, $list:expr, [$($variant:ident),* $(,)?]) => {{
+    ($enum:ident $(in $outer:ident)+, $list:expr, [$($variant:ident),* $(,)?]) => {{
         let name = |error: &$enum| match error {
             $($enum::$variant { .. } => stringify!($variant),)*
         };
@@ -347,7 +356,8 @@ macro_rules! wrapped {
         list.into_iter()
             .map(|error| {
                 let name = format!("{}::{}", stringify!($enum), name(&error));
-                (name, Box::new($outer::from(error)) as Box<dyn crate::cli::Failure>)
+                $(let error = $outer::from(error);)+
+                (name, Box::new(error) as Box<dyn crate::cli::Failure>)
             })
             .collect::<Vec<_>>()
     }};
@@ -366,15 +376,9 @@ fn models() {
             line: 1,
             found: "no \"ply\" at the start".to_owned(),
         },
-        PlyError::Format("ascii"),
         PlyError::NoVertices,
-        PlyError::List("vertex".to_owned()),
-        PlyError::TooMany(5_000_000_000),
-        PlyError::Missing("scale_0, rot_0".to_owned()),
         PlyError::Points,
         PlyError::Delivered("a GLB file"),
-        PlyError::Damaged("it is truncated".to_owned()),
-        PlyError::RestCount(7),
         PlyError::Truncated {
             needed: 5_000_000,
             size: 4_000,
@@ -387,15 +391,27 @@ fn models() {
             line: 61,
             found: "no value for rot_3".to_owned(),
         },
-        PlyError::Required("KHR_draco_mesh_compression".to_owned()),
     ];
+    let formats = vec![
+        FormatError::Format("ascii"),
+        FormatError::List("vertex".to_owned()),
+        FormatError::TooMany(5_000_000_000),
+        FormatError::Missing("scale_0, rot_0".to_owned()),
+        FormatError::RestCount(7),
+        FormatError::Required("KHR_draco_mesh_compression".into()),
+        FormatError::Damaged("it is truncated".to_owned()),
+    ];
+    let ply = ply.into_iter().chain([PlyError::Splats(FormatError::RestCount(7))]);
     let mut examples = wrapped!(PlyError in RunError,
-        ply,
+        ply.collect::<Vec<_>>(),
         [
-            File, Io, Header, Format, NoVertices, List, TooMany, Missing, Points, Delivered, Damaged, RestCount, Truncated,
-            NoneSound, Line, Required
+            File, Io, Header, NoVertices, Points, Delivered, Truncated, NoneSound, Line, Splats
         ]
     );
+    examples.extend(wrapped!(FormatError in PlyError in RunError,
+        formats,
+        [Format, List, TooMany, Missing, RestCount, Required, Damaged]
+    ));
     let stored = vec![
         StoredError::Absent { path: path("runs/b") },
         StoredError::NoModel { path: path("runs/b") },

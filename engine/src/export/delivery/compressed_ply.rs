@@ -8,6 +8,7 @@
 
 use std::io::{self, Write};
 
+use kiln_formats::compressed_ply::{CHUNK, RANGES, WORDS};
 use kiln_ply::{Element, Format, Header, Scalar};
 
 use super::super::PlyComments;
@@ -18,8 +19,6 @@ use super::stop::File;
 use crate::gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
 use crate::twins::sh::SH_C0;
 
-/// Gaussians that share ranges.
-pub(super) const CHUNK: usize = 256;
 /// Logarithms of scales beyond this are cut, so that one of them does not spoil a chunk.
 const MOST_LOG_SCALE: f32 = 20.0;
 /// What the file holds of a Gaussian.
@@ -29,30 +28,6 @@ pub(super) const ENDS: Ends = Ends {
     color: f32::INFINITY,
     harmonic: 4.0,
 };
-
-/// Names of the ranges of a chunk.
-pub(super) const RANGES: [&str; 18] = [
-    "min_x",
-    "min_y",
-    "min_z",
-    "max_x",
-    "max_y",
-    "max_z", //
-    "min_scale_x",
-    "min_scale_y",
-    "min_scale_z",
-    "max_scale_x",
-    "max_scale_y",
-    "max_scale_z", //
-    "min_r",
-    "min_g",
-    "min_b",
-    "max_r",
-    "max_g",
-    "max_b",
-];
-/// Names of the words of a Gaussian.
-pub(super) const WORDS: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
 
 /// Smallest and largest value of each axis.
 #[derive(Clone, Copy)]

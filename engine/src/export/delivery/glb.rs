@@ -8,6 +8,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use kiln_formats::glb::{FLOAT, UNSIGNED_BYTE};
 use kiln_sog::Splats;
 use serde_json::{Value, json};
 
@@ -17,19 +18,11 @@ use super::stop::File;
 use super::{DeliveryError, axes};
 use crate::twins::sh::SH_C0;
 
-/// The extension.
-pub(super) const EXTENSION: &str = "KHR_gaussian_splatting";
-/// The extension inside of it for Gaussians in SPZ.
-pub(super) const SPZ_EXTENSION: &str = "KHR_gaussian_splatting_compression_spz_2";
 /// Most bytes of a document that are read.
 pub(super) const MAX_JSON_BYTES: u64 = 8 << 20;
 const MAGIC: u32 = 0x4654_6c67;
 pub(super) const JSON_CHUNK: u32 = 0x4e4f_534a;
 pub(super) const BINARY_CHUNK: u32 = 0x004e_4942;
-/// glTF's number for 32-bit floats.
-pub(super) const FLOAT: u32 = 5126;
-/// glTF's number for bytes.
-pub(super) const UNSIGNED_BYTE: u32 = 5121;
 /// glTF's number for vertex attributes.
 const ARRAY_BUFFER: u32 = 34_962;
 

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use kiln_files::open_regular;
+use kiln_formats::glb::{EXTENSION, SPZ_EXTENSION};
 use kiln_sog::{Archive, META, Meta};
 use serde_json::Value;
 
-use super::glb::{EXTENSION, MAX_JSON_BYTES, SPZ_EXTENSION};
+use super::glb::MAX_JSON_BYTES;
 
 /// Most bytes of a PLY header that are read.
 const MAX_PLY_BYTES: u64 = 1 << 16;

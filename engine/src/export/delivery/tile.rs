@@ -8,11 +8,12 @@
 
 use std::io;
 
+use kiln_formats::glb::{EXTENSION, FLOAT, SPZ_EXTENSION, UNSIGNED_BYTE};
 use kiln_sog::Splats;
 use serde_json::{Value, json};
 
 use super::super::PlyComments;
-use super::glb::{EXTENSION, FLOAT, SPZ_EXTENSION, UNSIGNED_BYTE, ends, extras, padded, write_head};
+use super::glb::{ends, extras, padded, write_head};
 use super::quantize::bounds;
 use super::spz::{self, SpzVersion, steps_of};
 

@@ -5,6 +5,7 @@
 
 use std::array::from_fn;
 
+use kiln_formats::Error;
 use kiln_ply::{Element, Property, Scalar};
 
 use super::{Notes, PlyError};
@@ -77,7 +78,7 @@ impl Columns {
             } else if has_any(&ply_names::POSITION) && !has_any(&ply_names::SCALE) && !has_any(&ply_names::ROTATION) {
                 PlyError::Points
             } else {
-                PlyError::Missing(missing.join(", "))
+                Error::Missing(missing.join(", ")).into()
             }
         };
         let (sh_degree, rest) = rest(vertex)?;
@@ -172,16 +173,7 @@ impl Columns {
     }
 
     pub(super) fn empty_model(&self, count: usize) -> Gaussians {
-        Gaussians {
-            sh_degree: self.sh_degree,
-            means: Vec::with_capacity(count),
-            quats: Vec::with_capacity(count),
-            log_scales: Vec::with_capacity(count),
-            logit_opacities: Vec::with_capacity(count),
-            sh0: Vec::with_capacity(count),
-            sh_rest: Vec::with_capacity(count * self.rest.len()),
-            filter_3d: Vec::with_capacity(count),
-        }
+        Gaussians::with_room(self.sh_degree, count)
     }
 
     /// Puts the Gaussian whose bytes are `row` behind those of `model`, whatever its values are.
@@ -229,7 +221,7 @@ fn rest(vertex: &Element) -> Result<(u32, Vec<Property>), PlyError> {
     let is_rest = |property: &&Property| property.name.starts_with(ply_names::SH_REST_PREFIX);
     let values = vertex.properties.iter().filter(is_rest).count();
     let degree = (0..=MOST_DEGREE_KNOWN).find(|&degree| ply_names::rest_values(degree) == values);
-    let degree = degree.ok_or(PlyError::RestCount(values))?;
+    let degree = degree.ok_or(Error::RestCount(values))?;
     let (of_file, kept) = (values / 3, sh_coefficients(degree.min(MOST_DEGREE)) - 1);
     let places = (0..kept).flat_map(|coefficient| (0..3).map(move |channel| channel * of_file + coefficient));
     let found = places.map(|place| {
@@ -237,7 +229,7 @@ fn rest(vertex: &Element) -> Result<(u32, Vec<Property>), PlyError> {
             .property(&format!("{}{place}", ply_names::SH_REST_PREFIX))
             .cloned()
     });
-    let found = found.collect::<Option<_>>().ok_or(PlyError::RestCount(values))?;
+    let found = found.collect::<Option<_>>().ok_or(Error::RestCount(values))?;
     Ok((degree, found))
 }
 

@@ -26,7 +26,7 @@ impl PlyParts {
     pub fn open(path: &Path) -> Result<Self, PlyError> {
         let open = OpenPly::open(path).and_then(|open| match open.is_binary() {
             true => Ok(open),
-            false => Err(PlyError::Format("ascii")),
+            false => Err(kiln_formats::Error::Format("ascii").into()),
         });
         Ok(Self {
             path: path.to_owned(),

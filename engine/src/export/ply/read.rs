@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use kiln_files::open_regular;
+use kiln_formats::Error;
 use kiln_ply::{Element, Format, Reader, Scalar};
 
 use super::columns::Columns;
@@ -41,9 +42,6 @@ pub enum PlyError {
         /// What was found.
         found: String,
     },
-    /// Text, or big-endian, where only little-endian is read: compressed PLY.
-    #[error("its format is {0:?}, and only binary_little_endian 1.0 is read of such files; convert it")]
-    Format(&'static str),
     /// A row of text that makes no sense.
     #[error("line {line}: {found}; correct it, or export the file again")]
     Line {
@@ -52,18 +50,12 @@ pub enum PlyError {
         /// What was found.
         found: String,
     },
+    /// The reader of a format refuses it.
+    #[error(transparent)]
+    Splats(#[from] Error),
     /// No vertex element.
     #[error("it has no element \"vertex\"; is it a Gaussian splatting file?")]
     NoVertices,
-    /// A list property where sizes must be fixed.
-    #[error("its element {0:?} holds a list; is it a mesh rather than a Gaussian splatting file?")]
-    List(String),
-    /// More vertices than can be numbered.
-    #[error("it announces {0} entries, more than can be read")]
-    TooMany(u64),
-    /// Properties without which there is no model.
-    #[error("it lacks the properties {0}; is it a Gaussian splatting file?")]
-    Missing(String),
     /// Points without shapes.
     #[error(
         "it holds points without shapes and opacities, no model; `kiln train SCENE --init-ply FILE` starts from points"
@@ -72,19 +64,6 @@ pub enum PlyError {
     /// A file of splats of another format.
     #[error("it is {0}, from which no model is read here; name the run, or a PLY file")]
     Delivered(&'static str),
-    /// A file for viewers that does not go on as it begins.
-    #[error("{0}; copy or export it again")]
-    Damaged(String),
-    /// A GLB file that cannot be understood without what is not here.
-    #[error(
-        "it requires {0}, of which nothing is known here; export it again without, for example with splat-transform"
-    )]
-    Required(String),
-    /// A number of `f_rest` properties that belongs to no degree.
-    #[error(
-        "it has {0} f_rest properties, which are not those of a degree; 0, 9, 24 or 45 in sequence are read, of 72 and more those up to degree 3"
-    )]
-    RestCount(usize),
     /// The file is shorter than its header says.
     #[error("it is truncated: {needed} bytes announced, {size} there; copy or export it again")]
     Truncated {
@@ -195,7 +174,7 @@ impl OpenPly {
         let (before, vertex) = (&header.elements[..place], &header.elements[place]);
         let has_list = |element: &Element| element.properties.iter().any(|property| property.list.is_some());
         if has_list(vertex) {
-            return Err(PlyError::List(vertex.name.clone()));
+            return Err(Error::List(vertex.name.clone()).into());
         }
         let is_text = header.format == Format::Ascii;
         // Rows of text are handed out as rows of doubles.
@@ -208,7 +187,7 @@ impl OpenPly {
         };
         let mut notes = Notes::default();
         let columns = Columns::find(&row, vertex, &mut notes)?;
-        let too_many = || PlyError::TooMany(vertex.count);
+        let too_many = || Error::TooMany(vertex.count);
         let cut = |needed: u128| PlyError::Truncated { needed, size };
         let behind = |start: u64, bytes: u64| u128::from(start) + u128::from(bytes);
         let mut skip = 0;
@@ -270,7 +249,7 @@ impl OpenPly {
         let at = self.first_byte + vertex as u64 * self.vertex.stride as u64;
         match &mut self.rows {
             Rows::Binary(reader, _) => reader.seek(SeekFrom::Start(at)).map(drop).map_err(PlyError::Io),
-            Rows::Text(..) => Err(PlyError::Format(Format::Ascii.name())),
+            Rows::Text(..) => Err(Error::Format(Format::Ascii.name()).into()),
         }
     }
 

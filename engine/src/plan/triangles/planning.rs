@@ -145,91 +145,26 @@ pub fn plan(
         }
         .into());
     }
-    let resident = resident_bytes(profile, scene);
-    let build_for = |vertices: u32, each: u32, level: u32| -> Result<Candidate, PlanError> {
-        let sizes = TriangleSizes {
-            vertices,
-            exact: profile.mesh_splatting().gradient == TriangleGradient::Exact,
-        };
-        let triangles = vertices.saturating_mul(each).max(start.triangles);
-        let (capacities, source) = capacities(profile, scene, (sizes, triangles), level, limits, faults);
-        let pages = (&resident[..], limits.largest_tensor());
-        let plan = TrainPlan::of_triangles(&capacities, sizes, variants, profile, pages);
-        Candidate::new(plan, source, profile, scene, (budget, limits))
-    };
-    let build = |vertices: u32, level: u32| build_for(vertices, LEAST, level);
-    let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
     let wanted = profile
         .mesh_splatting()
         .max_points
         .number()
         .min(most)
         .max(start.vertices);
-    let is_bindable = u64::from(wanted) * u64::from(AMPLE) * RECORD_BYTES <= limits.largest_tensor();
-    let ample = match is_bindable {
-        true => Some(build_for(wanted, AMPLE, AMPLE_LEVEL)?).filter(fits),
-        false => None,
-    };
-    let each = if ample.is_some() { AMPLE } else { LEAST };
-    let mut best = build_for(wanted, each, GENEROUS)?;
-    if fits(&best) {
-        // With all that a run may want.
-    } else if let Some(ample) = ample {
-        best = largest(
-            AMPLE_LEVEL,
-            GENEROUS,
-            ample,
-            |level| build_for(wanted, AMPLE, level),
-            fits,
-        )?;
-    } else {
-        let least = build(wanted, 0)?;
-        let needed_bytes = least.placed.device_bytes();
-        best = if fits(&least) {
-            largest(0, GENEROUS, least, |level| build(wanted, level), fits)?
-        } else {
-            let least = build(start.vertices, 0)?;
-            if !fits(&least) {
-                let size = |k: u32| (k * SIZE_STEP).max(1000);
-                let smallest = build(size(0), 0)?;
-                let fitting = if fits(&smallest) {
-                    let some = largest(0, start.vertices / SIZE_STEP + 1, smallest, |k| build(size(k), 0), fits)?;
-                    some.plan.tensors.capacities.triangles.map_or(0, |sizes| sizes.vertices)
-                } else {
-                    0
-                };
-                return Err(TrianglesError::DoesNotFit {
-                    needed_bytes: least.placed.device_bytes(),
-                    cap_bytes: budget.cap_bytes,
-                    vertices: start.vertices,
-                    fitting,
-                    remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
-                }
-                .into());
-            }
-            // Sizes on a fixed grid: a run that goes on with more vertices finds the same capacity.
-            let (low, high) = (start.vertices.div_ceil(SIZE_STEP), wanted / SIZE_STEP + 1);
-            let size = |k: u32| (k * SIZE_STEP).max(start.vertices);
-            let most = largest(low.saturating_sub(1), high, least, |k| build(size(k), 0), fits)?;
-            if asked == wanted {
-                return Err(TrianglesError::NoRoom {
-                    needed_bytes,
-                    cap_bytes: budget.cap_bytes,
-                    vertices: wanted,
-                    fitting: most.plan.tensors.capacities.triangles.map_or(0, |sizes| sizes.vertices),
-                    remedies: Remedies::of_room(needed_bytes, &budget),
-                }
-                .into());
-            }
-            most
-        };
-    }
-    let sizes = best.plan.tensors.capacities.triangles;
-    check_memory(
+    let search = Search {
         profile,
-        sizes.map_or(0, |sizes| sizes.vertices),
-        kiln_system::available_bytes(),
-    )?;
+        scene,
+        resident: resident_bytes(profile, scene),
+        start,
+        wanted,
+        asked,
+        budget,
+        limits,
+        variants,
+        faults,
+    };
+    let best = search.best()?;
+    check_memory(profile, vertices_of(&best), kiln_system::available_bytes())?;
     let demand = Demand {
         gaussians: start.triangles,
         visible_share: 1.0,
@@ -241,6 +176,113 @@ pub fn plan(
         room: 0,
     };
     Ok(best.reported(&demand, budget))
+}
+
+/// What capacities are looked for.
+struct Search<'a> {
+    profile: &'a Profile,
+    scene: &'a SceneIndex,
+    /// Bytes of the photos that stay on the device.
+    resident: Vec<u64>,
+    start: Start,
+    /// Vertices that there is to be room for,
+    wanted: u32,
+    /// and those without which the run does not start.
+    asked: u32,
+    budget: Budget,
+    limits: PlanLimits,
+    variants: &'a Variants,
+    faults: &'a Faults,
+}
+
+impl Search<'_> {
+    /// A plan for so many vertices with room for `each` triangles a vertex, and for intersections at `level`.
+    fn build(&self, vertices: u32, each: u32, level: u32) -> Result<Candidate, PlanError> {
+        let (profile, scene, limits) = (self.profile, self.scene, self.limits);
+        let sizes = TriangleSizes {
+            vertices,
+            exact: profile.mesh_splatting().gradient == TriangleGradient::Exact,
+        };
+        let triangles = vertices.saturating_mul(each).max(self.start.triangles);
+        let (capacities, source) = capacities(profile, scene, (sizes, triangles), level, limits, self.faults);
+        let pages = (&self.resident[..], limits.largest_tensor());
+        let plan = TrainPlan::of_triangles(&capacities, sizes, self.variants, profile, pages);
+        Candidate::new(plan, source, profile, scene, (self.budget, limits))
+    }
+
+    fn fits(&self, candidate: &Candidate) -> bool {
+        candidate.placed.device_bytes() <= self.budget.cap_bytes
+    }
+
+    /// The largest plan that fits: intersections give way first, then triangles, then vertices.
+    fn best(&self) -> Result<Candidate, PlanError> {
+        let (wanted, fits) = (self.wanted, |candidate: &Candidate| self.fits(candidate));
+        let is_bindable = u64::from(wanted) * u64::from(AMPLE) * RECORD_BYTES <= self.limits.largest_tensor();
+        let ample = match is_bindable {
+            true => Some(self.build(wanted, AMPLE, AMPLE_LEVEL)?).filter(fits),
+            false => None,
+        };
+        let each = if ample.is_some() { AMPLE } else { LEAST };
+        let all = self.build(wanted, each, GENEROUS)?;
+        if fits(&all) {
+            return Ok(all);
+        }
+        if let Some(ample) = ample {
+            let build = |level| self.build(wanted, AMPLE, level);
+            return largest(AMPLE_LEVEL, GENEROUS, ample, build, fits);
+        }
+        let least = self.build(wanted, LEAST, 0)?;
+        if fits(&least) {
+            return largest(0, GENEROUS, least, |level| self.build(wanted, LEAST, level), fits);
+        }
+        self.fewer(least.placed.device_bytes())
+    }
+
+    /// The plan with as many vertices as fit, where those wanted take `needed_bytes`.
+    fn fewer(&self, needed_bytes: u64) -> Result<Candidate, PlanError> {
+        let start = self.start.vertices;
+        let least = self.build(start, LEAST, 0)?;
+        if !self.fits(&least) {
+            return Err(self.does_not_fit(least.placed.device_bytes())?.into());
+        }
+        // Sizes on a fixed grid: a run that goes on with more vertices finds the same capacity.
+        let (low, high) = (start.div_ceil(SIZE_STEP), self.wanted / SIZE_STEP + 1);
+        let build = |k: u32| self.build((k * SIZE_STEP).max(start), LEAST, 0);
+        let most = largest(low.saturating_sub(1), high, least, build, |c| self.fits(c))?;
+        if self.asked == self.wanted {
+            return Err(TrianglesError::NoRoom {
+                needed_bytes,
+                cap_bytes: self.budget.cap_bytes,
+                vertices: self.wanted,
+                fitting: vertices_of(&most),
+                remedies: Remedies::of_room(needed_bytes, &self.budget),
+            }
+            .into());
+        }
+        Ok(most)
+    }
+
+    /// The error of a budget that holds not even the vertices that there are, which take `needed_bytes`.
+    fn does_not_fit(&self, needed_bytes: u64) -> Result<TrianglesError, PlanError> {
+        let build = |k: u32| self.build((k * SIZE_STEP).max(1000), LEAST, 0);
+        let (smallest, high) = (build(0)?, self.start.vertices / SIZE_STEP + 1);
+        let fitting = match self.fits(&smallest) {
+            true => vertices_of(&largest(0, high, smallest, build, |c| self.fits(c))?),
+            false => 0,
+        };
+        Ok(TrianglesError::DoesNotFit {
+            needed_bytes,
+            cap_bytes: self.budget.cap_bytes,
+            vertices: self.start.vertices,
+            fitting,
+            remedies: Remedies::of_room(needed_bytes, &self.budget),
+        })
+    }
+}
+
+fn vertices_of(candidate: &Candidate) -> u32 {
+    let sizes = candidate.plan.tensors.capacities.triangles;
+    sizes.map_or(0, |sizes| sizes.vertices)
 }
 
 /// Refuses what could not be connected later for want of memory.

@@ -1,16 +1,20 @@
 //! A run from its first session to its last: one, one more when the device is lost, and one more each time that its plan gets more room.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::{Pause, ResumeFrom, RunEnd, RunError, RunRequest, Session};
 use crate::config::Profile;
-use crate::plan::OpenDevice;
-use crate::record::events::Event;
-use crate::record::run_folder::{REPORT_FILE, RunFolder, RunScene, Status};
+use crate::plan::{Faults, OpenDevice};
+use crate::record::events::{Event, Stage};
+use crate::record::run_folder::{MadeBy, REPORT_FILE, RunFolder, RunScene, Status};
+use crate::run::Outlets;
 use crate::run::device_loss::{careful, reopen, write_report};
 use crate::run::error::DeviceLoss;
 use crate::run::interrupt::Interrupt;
+use crate::scene::SceneIndex;
 use crate::train::TrainError;
+use crate::vk::Tier;
 
 /// Trains, evaluates and exports. When the device is lost, it is opened anew once, and the run goes on from its newest
 /// checkpoint, or from its start where it has none, with shorter submissions. When steps want more tile intersections than the plan
@@ -21,97 +25,158 @@ use crate::train::TrainError;
 /// [`RunError`]; the run folder then says `failed` or `stalled`, and what was written before stays.
 /// [`RunError::DeviceLost`] when the device is lost for the second time, or cannot be opened again.
 pub fn run(request: RunRequest, interrupt: &Interrupt) -> Result<RunEnd, RunError> {
-    let RunRequest {
-        mut profile,
-        open,
-        scene,
-        mut loaded,
-        stage,
-        chosen,
-        made_by,
-        resume,
-        overwrite,
-        outlets,
-    } = request;
-    let caps = open.device.caps();
-    let device = (caps.name.clone(), caps.driver.clone());
-    let mut faults = open.faults.clone();
-    let mut request = |profile: &Profile, open: OpenDevice, resume: Option<ResumeFrom>| RunRequest {
-        profile: profile.clone(),
-        open,
-        scene: scene.clone(),
-        loaded: loaded.take(),
-        stage,
-        chosen: chosen.clone(),
-        made_by: made_by.clone(),
-        overwrite: overwrite && resume.is_none(),
-        resume,
-        outlets: outlets.clone(),
-    };
-    let (mut open, mut from) = (open, resume.clone());
-    let mut losses: Vec<DeviceLoss> = Vec::new();
-    let mut reported = 0;
-    let mut room = None;
+    let (mut sessions, mut open) = Sessions::of(request);
     loop {
         let mut begun = None;
         let tier = open.tier;
-        let opened = Session::open(request(&profile, open, from.clone()), room.take(), &mut begun);
+        let opened = Session::open(sessions.request(open), sessions.room.take(), &mut begun);
         let (error, session) = match opened {
-            Ok(mut session) => match session.go(losses.get(reported..).and_then(<[_]>::last), interrupt) {
+            Ok(mut session) => match session.go(sessions.unreported(), interrupt) {
                 Ok(Pause::End(signal)) => return session.finish(signal),
                 Ok(Pause::MoreRoom(least)) => {
-                    (room, reported) = (Some(least), losses.len());
-                    from = Some(ResumeFrom::AfterLoss);
-                    profile.run.output = Some(session.folder.root().display().to_string());
-                    session.sinks.flush()?;
-                    // The same device, with its pipelines; its memory goes with the session.
-                    let device = session.trainer.gpu().device().clone();
-                    drop(session);
-                    open = OpenDevice::on(device, tier, &profile, faults.clone());
+                    open = sessions.with_room(least, session, tier)?;
                     continue;
                 }
                 Err(error) => (error, Some(session)),
             },
             Err(error) => (error, None),
         };
-        let Some(loss) = DeviceLoss::of(&error, session.as_ref(), &profile) else {
+        let Some(loss) = DeviceLoss::of(&error, session.as_ref(), &sessions.profile) else {
             end(session, begun, &error);
             return Err(error);
         };
-        losses.push(loss.clone());
-        if losses.len() > 1 {
-            let error = RunError::DeviceLost {
-                report: begun.as_ref().and_then(|at| write_report(&at.root, &device, &losses)),
-                losses,
-                reopening: None,
-            };
+        open = sessions.after(&loss, session, begun)?;
+    }
+}
+
+/// What goes on from one session of a run to the next.
+struct Sessions {
+    profile: Profile,
+    faults: Faults,
+    /// Where the next session begins, and where the first one did.
+    from: Option<ResumeFrom>,
+    resume: Option<ResumeFrom>,
+    /// Tile intersections that the next session has room for at least.
+    room: Option<u32>,
+    losses: Vec<DeviceLoss>,
+    /// Losses that a session has reported.
+    reported: usize,
+    /// Name and driver of the first device.
+    device: (String, String),
+    scene: PathBuf,
+    loaded: Option<(SceneIndex, Instant)>,
+    stage: Stage,
+    chosen: Vec<String>,
+    made_by: MadeBy,
+    overwrite: bool,
+    outlets: Outlets,
+}
+
+impl Sessions {
+    /// Of a run that nothing happened to yet, and its device.
+    fn of(request: RunRequest) -> (Self, OpenDevice) {
+        let open = request.open;
+        let caps = open.device.caps();
+        let sessions = Self {
+            profile: request.profile,
+            faults: open.faults.clone(),
+            from: request.resume.clone(),
+            resume: request.resume,
+            room: None,
+            losses: Vec::new(),
+            reported: 0,
+            device: (caps.name.clone(), caps.driver.clone()),
+            scene: request.scene,
+            loaded: request.loaded,
+            stage: request.stage,
+            chosen: request.chosen,
+            made_by: request.made_by,
+            overwrite: request.overwrite,
+            outlets: request.outlets,
+        };
+        (sessions, open)
+    }
+
+    /// The request of the next session.
+    fn request(&mut self, open: OpenDevice) -> RunRequest {
+        RunRequest {
+            profile: self.profile.clone(),
+            open,
+            scene: self.scene.clone(),
+            loaded: self.loaded.take(),
+            stage: self.stage,
+            chosen: self.chosen.clone(),
+            made_by: self.made_by.clone(),
+            resume: self.from.clone(),
+            overwrite: self.overwrite && self.from.is_none(),
+            outlets: self.outlets.clone(),
+        }
+    }
+
+    /// The loss that the session is to report.
+    fn unreported(&self) -> Option<&DeviceLoss> {
+        self.losses.get(self.reported..).and_then(<[_]>::last)
+    }
+
+    /// The device for a session with room for at least `least` tile intersections.
+    fn with_room(&mut self, least: u32, mut session: Session, tier: Tier) -> Result<OpenDevice, RunError> {
+        (self.room, self.reported) = (Some(least), self.losses.len());
+        self.from = Some(ResumeFrom::AfterLoss);
+        self.profile.run.output = Some(session.folder.root().display().to_string());
+        session.sinks.flush()?;
+        // The same device, with its pipelines; its memory goes with the session.
+        let device = session.trainer.gpu().device().clone();
+        drop(session);
+        Ok(OpenDevice::on(device, tier, &self.profile, self.faults.clone()))
+    }
+
+    /// The device for a session after a loss, opened anew.
+    ///
+    /// # Errors
+    /// [`RunError::DeviceLost`] for the second loss, and where the device cannot be opened; the run has ended then.
+    fn after(
+        &mut self,
+        loss: &DeviceLoss,
+        session: Option<Session>,
+        mut begun: Option<Begun>,
+    ) -> Result<OpenDevice, RunError> {
+        self.losses.push(loss.clone());
+        if self.losses.len() > 1 {
+            let error = self.lost(begun.as_ref(), None);
             end(session, begun, &error);
             return Err(error);
         }
         if let Some(at) = &begun {
-            from = Some(match (&resume, session.as_ref().and_then(|session| session.saved_at)) {
-                // What came of that file so far is lost.
-                (Some(ResumeFrom::File(file)), None) => ResumeFrom::File(file.clone()),
-                _ => ResumeFrom::AfterLoss,
-            });
-            profile.run.output = Some(at.root.display().to_string());
+            self.from = Some(
+                match (&self.resume, session.as_ref().and_then(|session| session.saved_at)) {
+                    // What came of that file so far is lost.
+                    (Some(ResumeFrom::File(file)), None) => ResumeFrom::File(file.clone()),
+                    _ => ResumeFrom::AfterLoss,
+                },
+            );
+            self.profile.run.output = Some(at.root.display().to_string());
         }
         if let Some(mut session) = session {
             // The rows so far are to be there before the next session appends to the same files.
             let _ = session.sinks.flush();
             // Everything made from the device goes with the session.
         }
-        profile = careful(profile, &loss);
-        faults = faults.after_loss(loss.iteration + 1);
-        open = reopen(&profile, &faults).map_err(|error| {
-            let error = RunError::DeviceLost {
-                report: begun.as_ref().and_then(|at| write_report(&at.root, &device, &losses)),
-                losses: std::mem::take(&mut losses),
-                reopening: Some(error.to_string()),
-            };
+        self.profile = careful(self.profile.clone(), loss);
+        self.faults = self.faults.clone().after_loss(loss.iteration + 1);
+        reopen(&self.profile, &self.faults).map_err(|error| {
+            let error = self.lost(begun.as_ref(), Some(error.to_string()));
             end(None, begun.take(), &error);
             error
-        })?;
+        })
+    }
+
+    /// The error of a run that ends with its losses, and its report where the run has a folder.
+    fn lost(&mut self, begun: Option<&Begun>, reopening: Option<String>) -> RunError {
+        RunError::DeviceLost {
+            report: begun.and_then(|at| write_report(&at.root, &self.device, &self.losses)),
+            losses: std::mem::take(&mut self.losses),
+            reopening,
+        }
     }
 }
 

@@ -100,6 +100,24 @@ pub(super) fn stray_warning(count: usize, all: usize, reach: f64, reported: &str
     )
 }
 
+/// That no photo shows any of `points` sparse points.
+pub(super) fn no_points_seen(points: usize) -> String {
+    format!(
+        "no training picture contains any of the {points} sparse points; check that poses and points are of one model, and \
+         that the poses are not inverted"
+    )
+}
+
+/// How many photos are turned, if any is.
+pub(super) fn turned_notice<'v>(views: impl Iterator<Item = &'v View>) -> Option<String> {
+    let turned = views.filter(|view| view.upright.is_turned()).count();
+    (turned > 0).then(|| {
+        format!(
+            "{turned} of the images are turned as their EXIF orientation says, because their cameras' sizes ask for it"
+        )
+    })
+}
+
 /// What undistortion did to each camera, and in short to those after the first few; how to lose less of fisheyes.
 pub(super) fn crop_notices(cameras: &[CameraUse]) -> Vec<String> {
     let mut lossy: Vec<(&CameraUse, f64)> = cameras.iter().filter_map(|c| Some((c, c.lost?))).collect();

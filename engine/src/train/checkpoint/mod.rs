@@ -319,10 +319,8 @@ pub fn scene_digest(scene: &SceneIndex) -> String {
 
 /// What a run has beside its Gaussians: what photos and cameras have learnt, and the mesh that Gaussians are bound to.
 fn beside(tensors: &StepTensors) -> Vec<(&'static str, Span)> {
-    let exposures = tensors.extra.exposures.map(|exposures| ("exposures", exposures.state));
-    let poses = tensors.extra.poses.map(|poses| ("poses", poses.state));
-    let mesh = tensors.bound.iter().flat_map(mesh_state);
-    exposures.into_iter().chain(poses).chain(mesh).collect()
+    let learnt = tensors.learnt().into_iter().map(|learnt| (learnt.name, learnt.state));
+    learnt.chain(tensors.bound.iter().flat_map(mesh_state)).collect()
 }
 
 /// Where the neighbours of the Gaussians there are lie, in their order; nowhere where they are not known, or others than these.

@@ -14,8 +14,10 @@ use std::io::{BufReader, Read as _, Seek as _};
 use std::path::Path;
 
 use kiln_files::open_regular;
+use kiln_formats::Splat;
 
 use room::Room;
+use spz::Unpacked;
 
 use super::super::ply::{Notes, read_noted, sift};
 use super::super::{PlyComments, PlyError};
@@ -43,8 +45,8 @@ pub fn read_model_file(path: &Path) -> Result<ModelFile, PlyError> {
     let (mut notes, mut room) = (Notes::default(), Room::of(bytes));
     let read = match &start[..] {
         b"glTF" => glb::read(file, &mut notes),
-        b"NGSP" => spz::read_frames(file, &mut room, &mut notes),
-        [0x1f, 0x8b, ..] => spz::read_gzip(file, &mut room, &mut notes),
+        b"NGSP" => Unpacked::of_frames(file, &mut room).map(|file| file.model(&mut notes)),
+        [0x1f, 0x8b, ..] => Unpacked::of_gzip(file, &mut room).map(|file| file.model(&mut notes)),
         b"PK\x03\x04" => sog::read(file),
         [b'{', ..] | [0xef, 0xbb, 0xbf, b'{'] => sog::read_folder(file, path),
         _ => match compressed_ply::read(file).map_err(|problem| problem.of(path))? {
@@ -108,7 +110,7 @@ pub fn check_model(path: &Path) -> Result<(), PlyError> {
         {
             Ok(())
         }
-        _ => Err(PlyError::Damaged("what it holds is no PLY, SPZ, SOG or GLB".to_owned())),
+        _ => Err(kiln_formats::Error::Damaged("what it holds is no PLY, SPZ, SOG or GLB".to_owned()).into()),
     };
     checked.map_err(|problem| problem.of(path))
 }
@@ -125,22 +127,15 @@ fn open(path: &Path) -> Result<(BufReader<File>, Vec<u8>), PlyError> {
     open().map_err(|e| PlyError::Io(e).of(path))
 }
 
-/// An opacity in 255 steps before the sigmoid.
-fn logit(steps: u8) -> f32 {
-    let steps = f64::from(steps).clamp(0.5, 254.5);
-    (steps / (255.0 - steps)).ln() as f32
-}
-
-/// The unit quaternion of three components and the place of the largest, which is positive.
-fn with_largest(place: usize, others: [f64; 3]) -> [f64; 4] {
-    let mut quat = [0.0; 4];
-    for (at, other) in (0..4).filter(|&at| at != place).zip(others) {
-        quat[at] = other;
-    }
-    quat[place & 3] = (1.0 - others.iter().map(|value| value * value).sum::<f64>())
-        .max(0.0)
-        .sqrt();
-    quat
+/// Adds a splat to a model, and as many of its harmonics.
+fn append(model: &mut Gaussians, splat: &Splat, rest: usize) {
+    model.means.push(splat.mean);
+    model.quats.push(splat.quat);
+    model.log_scales.push(splat.log_scale);
+    model.logit_opacities.push(splat.opacity.logit());
+    model.sh0.push(splat.sh0);
+    model.sh_rest.extend(splat.rest[..rest].as_flattened());
+    model.filter_3d.push(0.0);
 }
 
 #[cfg(test)]
@@ -149,13 +144,6 @@ mod tests {
     use super::super::{Chosen, Format, SpzVersion, deliver};
     use super::*;
     use crate::plugins::Subset;
-
-    #[test]
-    fn opacities_have_logits() {
-        assert_eq!(logit(0), -logit(255));
-        assert!(logit(0).is_finite() && logit(0) < logit(1));
-        assert!((logit(51) - 0.25_f32.ln()).abs() < 1e-6);
-    }
 
     #[test]
     fn what_a_model_is_relative_to_follows_from_its_file() {
@@ -200,11 +188,5 @@ mod tests {
         let mut moved = model.clone();
         moved.move_by([0.5, -5e6, 5e6]);
         assert_eq!(moved.means, [[1.5, -4_999_998.0, 5_000_003.0]]);
-    }
-
-    #[test]
-    fn the_largest_component_is_what_is_left() {
-        assert_eq!(with_largest(2, [0.0, -0.6, 0.0]), [0.0, -0.6, 0.8, 0.0]);
-        assert_eq!(with_largest(0, [0.9, 0.9, 0.9]), [0.0, 0.9, 0.9, 0.9]);
     }
 }

@@ -1,5 +1,7 @@
 //! How much a packed file may unpack to.
 
+use kiln_formats::Error;
+
 use super::super::super::PlyError;
 
 /// Bytes that a file may unpack to however small it is: models without any detail pack to next to nothing,
@@ -24,17 +26,18 @@ impl Room {
     /// Takes what is about to be unpacked.
     ///
     /// # Errors
-    /// [`PlyError::Damaged`] when it is more than is left.
+    /// [`Error::Damaged`] when it is more than is left.
     pub(super) fn take(&mut self, bytes: u64) -> Result<(), PlyError> {
         match self.left.checked_sub(bytes) {
             Some(left) => {
                 self.left = left;
                 Ok(())
             }
-            None => Err(PlyError::Damaged(format!(
+            None => Err(Error::Damaged(format!(
                 "it says that it unpacks to more than {MOST_GROWTH} times its {} bytes, which no model of a scene does",
                 self.packed
-            ))),
+            ))
+            .into()),
         }
     }
 

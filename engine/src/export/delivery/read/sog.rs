@@ -3,10 +3,10 @@
 use std::io::{BufRead, Read, Seek};
 use std::path::Path;
 
+use kiln_formats::Opacity;
 use kiln_sog::{Archive, Error, INDEX, META, Meta, Model, read_archive_of, read_files, read_streamed};
 
 use super::super::super::{PlyComments, PlyError, RenderMode};
-use super::logit;
 use crate::gaussians::Gaussians;
 
 /// Most bytes of an image.
@@ -51,7 +51,9 @@ fn problem(error: Error) -> PlyError {
     match error {
         Error::Io(e) => PlyError::Io(e),
         // reading is not stopped
-        Error::TooLarge(_) | Error::Damaged(_) | Error::Stopped => PlyError::Damaged(error.to_string()),
+        Error::TooLarge(_) | Error::Damaged(_) | Error::Stopped => {
+            kiln_formats::Error::Damaged(error.to_string()).into()
+        }
     }
 }
 
@@ -67,7 +69,11 @@ fn model(found: Model) -> (Gaussians, PlyComments) {
         means: found.means,
         quats: found.quats,
         log_scales: found.log_scales,
-        logit_opacities: found.opacities.into_iter().map(logit).collect(),
+        logit_opacities: found
+            .opacities
+            .into_iter()
+            .map(|steps| Opacity::Steps(steps).logit())
+            .collect(),
         sh0: found.sh0,
         sh_rest: found.sh_rest,
     };

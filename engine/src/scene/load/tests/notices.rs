@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::scene::formats::unknown;
+use crate::scene::load::notices::Unreadable;
 
 /// A data set of three photos.
 fn scene() -> Scratch {
