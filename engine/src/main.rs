@@ -42,10 +42,19 @@ fn main() -> ExitCode {
         Request::Flags => cli::run_text(&mut out, |out| out.write_all(cli::flags_page().as_bytes())),
         Request::Completions(shell) => cli::run_text(&mut out, |out| cli::completions(shell, out)),
         Request::Man(command) => cli::run_text(&mut out, |out| cli::man(command.as_deref(), out)),
+        Request::Windows(arguments) => cli::run_windows(&arguments),
         Request::Doctor(doctor) => cli::run_doctor(doctor, &mut out).or(Ok(Exit::Output)),
     };
-    match result {
-        Ok(exit) => exit.into(),
-        Err(error) => cli::report(error.as_ref(), &mut std::io::stderr()).into(),
+    let exit = match result {
+        Ok(exit) => return exit.into(),
+        Err(error) => cli::report(error.as_ref(), &mut std::io::stderr()),
+    };
+    let typed: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    if let Some(advice) = cli::windows_advice(exit, &typed) {
+        eprintln!("hint: {advice}");
     }
+    exit.into()
 }

@@ -19,9 +19,3 @@ pub fn os_name() -> String {
 pub fn kernel() -> Option<String> {
     system::kernel().filter(|release| !release.is_empty())
 }
-
-/// Whether this is Linux inside Windows.
-#[must_use]
-pub fn is_wsl() -> bool {
-    cfg!(target_os = "linux") && kernel().is_some_and(|release| release.to_ascii_lowercase().contains("microsoft"))
-}

@@ -10,7 +10,9 @@ mod lock;
 mod memory;
 mod process;
 mod signals;
+mod surroundings;
 mod terminal;
+pub mod wsl;
 
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -20,10 +22,12 @@ mod system;
 mod system;
 
 pub use awake::Awake;
-pub use host::{host_name, is_wsl, kernel, os_name};
+pub use host::{host_name, kernel, os_name};
 pub use load::{Ticks, processor_ticks};
 pub use lock::{Locked, is_locked, lock, lock_or_wait, share};
 pub use memory::{Memory, available_bytes, memory, resident_bytes};
 pub use process::{end_now, is_gone};
 pub use signals::{Signal, for_each_signal, ignore_large_files};
+pub use surroundings::Surroundings;
 pub use terminal::can_redraw;
+pub use wsl::is_wsl;

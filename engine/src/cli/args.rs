@@ -19,6 +19,9 @@ pub(super) use projects::{MergeArgs, SplitArgs, StatusArgs};
 #[derive(Debug, Parser)]
 #[command(name = "kiln", version, subcommand_required = true, arg_required_else_help = true)]
 pub(super) struct Cli {
+    /// Under WSL2: hand the command over to `kiln.exe`, which uses the card by its vendor's driver
+    #[arg(long, global = true)]
+    pub(super) windows: bool,
     #[command(subcommand)]
     pub(super) command: Command,
 }

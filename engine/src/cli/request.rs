@@ -48,6 +48,8 @@ pub enum Request {
     Completions(Shell),
     /// Print a manual page: of the program or of a command.
     Man(Option<String>),
+    /// Hand these arguments over to the Windows program.
+    Windows(Vec<String>),
 }
 
 /// `kiln inspect`

@@ -2,10 +2,15 @@
 
 mod diagnose;
 mod pipelines;
+mod sentences;
 
 use std::io::{self, Write};
 
-use self::diagnose::{Found, Surroundings};
+use kiln_system::{Surroundings, wsl};
+
+use self::diagnose::{Found, advice};
+use self::sentences::sentences;
+use super::windows::WINDOWS_PROGRAM;
 use super::{Doctor, Exit, Failure as _};
 use crate::memory::GIB;
 use crate::plan::list_devices;
@@ -18,6 +23,7 @@ use crate::vk::{Caps, Tier, VkError};
 pub fn run(asked: Doctor, out: &mut dyn Write) -> io::Result<Exit> {
     let Doctor { pipelines, json } = asked;
     let around = Surroundings::here();
+    let program = around.wsl.then(|| wsl::find_program(WINDOWS_PROGRAM)).flatten();
     let devices = match list_devices() {
         Ok(devices) => devices,
         Err(error) => {
@@ -26,11 +32,12 @@ pub fn run(asked: Doctor, out: &mut dyn Write) -> io::Result<Exit> {
                 VkError::Loader(_) => Found::NoLoader,
                 _ => Found::Devices(&[]),
             };
-            for line in around.advice(found) {
+            for line in advice(&around, found) {
                 eprintln!("\nhint: {line}");
             }
-            if json {
-                writeln!(out, "[]")?;
+            match json {
+                true => writeln!(out, "[]")?,
+                false => print_sentences(&sentences(&around, &[], program.as_deref()), out)?,
             }
             return Ok(error.exit());
         }
@@ -44,11 +51,16 @@ pub fn run(asked: Doctor, out: &mut dyn Write) -> io::Result<Exit> {
         for caps in &devices {
             describe(caps, out)?;
         }
+        print_sentences(&sentences(&around, &devices, program.as_deref()), out)?;
     }
-    for line in around.advice(Found::Devices(&devices)) {
+    for line in advice(&around, Found::Devices(&devices)) {
         eprintln!("hint: {line}");
     }
     Ok(if devices.is_empty() { Exit::NoDevice } else { Exit::Ok })
+}
+
+fn print_sentences(sentences: &[String], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n{}", sentences.join("\n"))
 }
 
 fn describe(caps: &Caps, out: &mut dyn Write) -> io::Result<()> {
