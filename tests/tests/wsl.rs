@@ -222,3 +222,26 @@ fn doctor_says_what_is_best_in_three_sentences() {
         assert!(has_card || sentences.contains(best), "{printed}");
     }
 }
+
+/// The trial runs in a process of its own, which the fault ends as a driver would.
+#[test]
+fn a_driver_that_dies_does_not_take_the_program_along() {
+    let scratch = Scratch::new("dies");
+    let out = scratch.join("run");
+    let mut command = runs::train_command(&out, &[]);
+    let (code, said) = outcome(command.args(["--fault", "dying_driver=true"]));
+    assert_eq!(code, Some(5), "{said}");
+    for words in [
+        "dies when it opens `",
+        "signal 6 (abort)",
+        "VK_DRIVER_FILES=FILE.json",
+        "--device",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!out.exists());
+    // One that lives opens its device, and then the program's own.
+    let mut trial = runs::kiln();
+    let (code, said) = outcome(trial.args(["doctor", "--open", "0"]));
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+}

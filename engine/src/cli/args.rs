@@ -474,6 +474,12 @@ pub(super) enum ProfilesCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
+    /// Open this device and end: the trial of a driver that may die
+    #[arg(long, value_name = "N", hide = true)]
+    pub(super) open: Option<usize>,
+    /// The fault of a driver that dies
+    #[arg(long, hide = true, requires = "open")]
+    pub(super) dies: bool,
     /// Compile the passes of a training step and print the drivers' figures: registers, shared memory, spills
     #[arg(long, conflicts_with = "json")]
     pub(super) pipelines: bool,

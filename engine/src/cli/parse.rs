@@ -72,6 +72,7 @@ where
             json: memory.json,
         }),
         Command::Doctor(doctor) => Request::Doctor(Doctor {
+            trial: doctor.open.map(|number| (number, doctor.dies)),
             pipelines: doctor.pipelines,
             json: doctor.json,
         }),

@@ -253,6 +253,8 @@ pub enum Profiles {
 /// `kiln doctor`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doctor {
+    /// Open the device of this number and end, or die where the second is true: the trial of a driver.
+    pub trial: Option<(usize, bool)>,
     /// Compile the passes of a training step and print what the drivers report about them.
     pub pipelines: bool,
     /// Machine-readable output.

@@ -7,7 +7,7 @@ use crate::config::{self, Profile};
 use crate::kernels::SURFACE_BINDINGS;
 use crate::kernels::views::{Loops, Reduction, Threads, Variants};
 use crate::memory::Layout;
-use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
+use crate::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError, trial};
 
 /// An opened device and what was decided about it.
 pub struct OpenDevice {
@@ -54,6 +54,9 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
     let mut devices = instance.devices()?;
     let at = device_choice::choose(&devices, profile.device.select.as_ref()).map_err(PlanError::NoDevice)?;
     let chosen = devices.swap_remove(at);
+    if chosen.translates || faults.dying_driver {
+        trial::survives(&chosen, faults.dying_driver)?;
+    }
     let tier = if faults.portable { Tier::Portable } else { chosen.tier() };
     let chosen = match tier {
         Tier::Portable => chosen.portable(),

@@ -8,7 +8,7 @@ use super::Hazard;
 #[derive(Debug, thiserror::Error)]
 pub enum VkError {
     /// The Vulkan loader library is missing.
-    #[error("no Vulkan loader found ({0}); install the package `libvulkan1` (Debian, Ubuntu) or your GPU driver")]
+    #[error("no Vulkan loader found ({0}); {get}", get = loader())]
     Loader(String),
     /// No device satisfies the request.
     #[error("no usable Vulkan device: {0}")]
@@ -41,6 +41,16 @@ pub enum VkError {
         /// The driver's answer.
         result: vk::Result,
     },
+    /// The driver ended another process that opened the device.
+    #[error("the driver `{driver}` dies when it opens `{device}`: {how}")]
+    DriverDied {
+        /// Device name as the driver reports it.
+        device: String,
+        /// Name and version of the driver.
+        driver: String,
+        /// Signal or exception.
+        how: String,
+    },
     /// The device was lost.
     #[error("the Vulkan device was lost during {during}")]
     Lost {
@@ -61,6 +71,14 @@ pub enum VkError {
         /// The driver's answer.
         result: vk::Result,
     },
+}
+
+/// Where a loader comes from.
+const fn loader() -> &'static str {
+    match cfg!(windows) {
+        true => "the driver from the card's vendor brings it",
+        false => "install the package `libvulkan1` (Debian, Ubuntu) or your GPU driver",
+    }
 }
 
 fn amount(bytes: u64) -> String {
