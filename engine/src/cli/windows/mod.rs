@@ -97,7 +97,7 @@ fn announce(out: &mut dyn Write, arguments: &[Argument], program: &Path) -> io::
     }
     writeln!(
         out,
-        "note: Ctrl-C stops it and saves; where only the Linux side is killed, `{WINDOWS_PROGRAM}` may go on, and \
+        "note: Ctrl-C reaches it; where only the Linux side is killed, `{WINDOWS_PROGRAM}` may go on, and \
          `taskkill.exe /F /IM {WINDOWS_PROGRAM}` ends it"
     )
 }
