@@ -27,7 +27,7 @@ impl Failure for VkError {
             | Self::NoDevice(_)
             | Self::Unsupported { .. }
             | Self::Pipeline { .. }
-            | Self::DriverDied { .. } => Exit::NoDevice,
+            | Self::DriverDied(_) => Exit::NoDevice,
             Self::OutOfMemory { .. } => Exit::DoesNotFit,
             Self::Lost { .. } => Exit::DeviceLost,
             Self::Hazard(_) | Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
@@ -41,7 +41,7 @@ impl Failure for VkError {
                 "another version of the driver may compile it, and `--device` chooses another device; `kiln doctor` lists them"
                     .to_owned(),
             ),
-            Self::DriverDied { .. } => Some(
+            Self::DriverDied(_) => Some(
                 "`--device` chooses another device, and `VK_DRIVER_FILES=FILE.json` another driver by its manifest; under WSL2 \
                  `kiln.exe` uses the card's own"
                     .to_owned(),

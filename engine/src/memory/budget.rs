@@ -77,7 +77,7 @@ impl Budget {
             limit: BudgetLimit::Fraction,
             reference_bytes: 0,
             device_bytes: None,
-            overhead: Overhead::NONE,
+            overhead: Overhead::None,
         };
         if let Some(reported) = reported_bytes {
             budget.lower(reported.saturating_sub(BUDGET_MARGIN), BudgetLimit::Reported);
@@ -100,7 +100,7 @@ impl Budget {
             limit: BudgetLimit::Profile,
             reference_bytes: 0,
             device_bytes: None,
-            overhead: Overhead::NONE,
+            overhead: Overhead::None,
         }
     }
 
@@ -255,13 +255,13 @@ mod tests {
             budget.to_string().ends_with("and 2048 MiB are left to others"),
             "{budget}"
         );
-        assert_eq!(budget.overhead, Overhead::DZN);
+        assert_eq!(budget.overhead, Overhead::Dzn);
         let reported = Budget::of_caps(&caps, Some(9 * GIB), None);
         assert_eq!(reported.cap_bytes, 9 * GIB - 256 * MIB);
         // Of small cards the screen takes more.
         caps.heaps[0].bytes = 4 * GIB;
         assert_eq!(Budget::of_caps(&caps, None, None).cap_bytes, 5 * GIB / 2);
         caps.translates = false;
-        assert_eq!(Budget::of_caps(&caps, None, None).overhead, Overhead::NONE);
+        assert_eq!(Budget::of_caps(&caps, None, None).overhead, Overhead::None);
     }
 }

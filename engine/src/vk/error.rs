@@ -42,15 +42,8 @@ pub enum VkError {
         result: vk::Result,
     },
     /// The driver ended another process that opened the device.
-    #[error("the driver `{driver}` dies when it opens `{device}`: {how}")]
-    DriverDied {
-        /// Device name as the driver reports it.
-        device: String,
-        /// Name and version of the driver.
-        driver: String,
-        /// Signal or exception.
-        how: String,
-    },
+    #[error("{0}")]
+    DriverDied(Box<DriverDeath>),
     /// The device was lost.
     #[error("the Vulkan device was lost during {during}")]
     Lost {
@@ -71,6 +64,18 @@ pub enum VkError {
         /// The driver's answer.
         result: vk::Result,
     },
+}
+
+/// How a driver ended a process.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the driver `{driver}` dies when it opens `{device}`: {how}")]
+pub struct DriverDeath {
+    /// Device name as the driver reports it.
+    pub device: String,
+    /// Name and version of the driver.
+    pub driver: String,
+    /// Signal or exception.
+    pub how: String,
 }
 
 /// Where a loader comes from.

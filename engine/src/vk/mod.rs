@@ -35,7 +35,7 @@ mod window;
 pub use block::{Block, BlockKind};
 pub use caps::{Caps, DeviceKind, MemoryHeap, MemoryType, Tier};
 pub use device::Device;
-pub use error::VkError;
+pub use error::{DriverDeath, VkError};
 pub use hazard::Hazard;
 pub use instance::{Instance, Validation, ValidationReport};
 pub use markers::Markers;

@@ -2,50 +2,40 @@
 
 use super::Caps;
 
-/// Bytes that a driver takes beside those that are requested.
+/// Direct3D 12's smallest resource, and what small heaps are multiples of.
+const SMALL: u64 = 64 << 10;
+/// What larger heaps are multiples of.
+const LARGE: u64 = 4 << 20;
+
+/// Whose driver it is that takes bytes beside those that are requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overhead {
-    /// For every recorded dispatch whose size is in device memory.
-    indirect_bytes: u64,
-    /// Blocks are rounded up to multiples of this.
-    small_bytes: u64,
-    /// Blocks of at least as many bytes are rounded up to multiples of it.
-    large_bytes: u64,
+pub enum Overhead {
+    /// A card's own, which takes none that are known.
+    #[default]
+    None,
+    /// Mesa's dzn, by its source: a dispatch of unknown size is copied into a resource of its own of 64 KiB; heaps are multiples of that, and
+    /// from 4 MiB on of 4 MiB.
+    Dzn,
 }
 
 impl Overhead {
-    /// None, as of drivers that are a card's own.
-    pub const NONE: Self = Self {
-        indirect_bytes: 0,
-        small_bytes: 1,
-        large_bytes: 1,
-    };
-
-    /// Mesa's dzn, by its source: a dispatch of unknown size is copied into a resource of its own, and Direct3D 12 has none smaller than
-    /// 64 KiB; heaps are multiples of that, and from 4 MiB on of 4 MiB.
-    pub const DZN: Self = Self {
-        indirect_bytes: 64 << 10,
-        small_bytes: 64 << 10,
-        large_bytes: 4 << 20,
-    };
-
     /// Of a device's driver.
     #[must_use]
     pub const fn of(caps: &Caps) -> Self {
-        if caps.translates { Self::DZN } else { Self::NONE }
+        if caps.translates { Self::Dzn } else { Self::None }
     }
 
-    /// For blocks of these sizes, and for so many recorded indirect dispatches.
+    /// Bytes for blocks of these sizes, and for so many recorded indirect dispatches.
     #[must_use]
     pub fn bytes(self, blocks: impl IntoIterator<Item = u64>, n_indirect: u64) -> u64 {
         let rounding = |bytes: u64| {
-            let multiple = match bytes >= self.large_bytes {
-                true => self.large_bytes,
-                false => self.small_bytes,
-            };
-            bytes.next_multiple_of(multiple.max(1)) - bytes
+            let multiple = if bytes >= LARGE { LARGE } else { SMALL };
+            bytes.next_multiple_of(multiple) - bytes
         };
-        blocks.into_iter().map(rounding).sum::<u64>() + n_indirect * self.indirect_bytes
+        match self {
+            Self::None => 0,
+            Self::Dzn => blocks.into_iter().map(rounding).sum::<u64>() + n_indirect * SMALL,
+        }
     }
 }
 
@@ -58,14 +48,12 @@ mod tests {
         const MIB: u64 = 1 << 20;
         let blocks = [4 * MIB, 4 * MIB + 256, 4 * MIB - 256, 1];
         let rounding = (4 * MIB - 256) + 256 + ((64 << 10) - 1);
-        assert_eq!(Overhead::DZN.bytes(blocks, 0), rounding);
-        assert_eq!(Overhead::DZN.bytes([], 1120), 70 * MIB);
-        for none in [Overhead::NONE, Overhead::default()] {
-            assert_eq!(none.bytes(blocks, 1120), 0);
-        }
+        assert_eq!(Overhead::Dzn.bytes(blocks, 0), rounding);
+        assert_eq!(Overhead::Dzn.bytes([], 1120), 70 * MIB);
+        assert_eq!(Overhead::None.bytes(blocks, 1120), 0);
         let mut caps = Caps::default();
-        assert_eq!(Overhead::of(&caps), Overhead::NONE);
+        assert_eq!(Overhead::of(&caps), Overhead::None);
         caps.translates = true;
-        assert_eq!(Overhead::of(&caps), Overhead::DZN);
+        assert_eq!(Overhead::of(&caps), Overhead::Dzn);
     }
 }

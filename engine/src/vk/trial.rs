@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
-use super::{Caps, VkError};
+use super::{Caps, DriverDeath, VkError};
 
 /// What such a program takes behind the number for the fault of a driver that dies.
 pub const DIES: &str = "--dies";
@@ -47,11 +47,11 @@ fn run(mut command: Command, caps: &Caps) -> Result<(), VkError> {
     let Ok(status) = command.status() else { return Ok(()) };
     match death(status) {
         None => Ok(()),
-        Some(how) => Err(VkError::DriverDied {
+        Some(how) => Err(VkError::DriverDied(Box::new(DriverDeath {
             device: caps.name.clone(),
             driver: caps.driver.clone(),
             how,
-        }),
+        }))),
     }
 }
 

@@ -79,7 +79,7 @@ fn dzn_has_the_heaps_of_its_source() {
     let dzn = fixtures().into_iter().find(|f| f.name == "dzn").unwrap().caps;
     assert!(dzn.translates && dzn.vendor_id == 0x10de);
     assert_eq!(dzn.device_heap(), Some((1, 8 * GIB)));
-    assert_eq!(Budget::of_caps(&dzn, None, None).overhead, Overhead::DZN);
+    assert_eq!(Budget::of_caps(&dzn, None, None).overhead, Overhead::Dzn);
 }
 
 /// Whatever types a buffer allows: never one that lacks what the kind must have, and none only when there is none.

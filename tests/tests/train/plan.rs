@@ -111,8 +111,8 @@ fn what_the_driver_takes_for_itself_is_in_the_plan() {
         };
         plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap()
     };
-    let (_, own) = planned(Overhead::NONE);
-    let (plan, dzn) = planned(Overhead::DZN);
+    let (_, own) = planned(Overhead::None);
+    let (plan, dzn) = planned(Overhead::Dzn);
     assert_eq!(own.driver_bytes, 0);
     let of_steps = |job| {
         let commands = plan.jobs.get(job).map_or(&[][..], |program| &program.commands);

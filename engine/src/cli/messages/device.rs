@@ -5,7 +5,7 @@ use ash::vk::Result as Code;
 use super::{complete, golden};
 use crate::memory::MemoryError;
 use crate::program::Tag;
-use crate::vk::{Hazard, VkError};
+use crate::vk::{DriverDeath, Hazard, VkError};
 
 #[test]
 fn devices() {
@@ -27,11 +27,11 @@ fn devices() {
             driver: "Dozen Mesa 25.0.7".to_owned(),
             result: Code::ERROR_OUT_OF_HOST_MEMORY,
         },
-        VkError::DriverDied {
+        VkError::DriverDied(Box::new(DriverDeath {
             device: "Microsoft Direct3D12 (Card 80)".to_owned(),
             driver: "Dozen Mesa 26.1.0".to_owned(),
             how: "signal 11 (invalid memory)".to_owned(),
-        },
+        })),
         VkError::Lost {
             during: "step".to_owned(),
         },

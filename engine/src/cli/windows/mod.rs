@@ -112,6 +112,10 @@ fn command_line(arguments: &[Argument]) -> String {
 /// The arguments with every path by its Windows name.
 fn translated(typed: &[String]) -> Result<Vec<Argument>, WindowsError> {
     let translate = |path: &str| {
+        // One that is typed as Windows has it stays so.
+        if wsl::linux_name(path).is_some() && !Path::new(path).exists() {
+            return Ok(path.to_owned());
+        }
         wsl::to_windows(Path::new(path)).map_err(|reason| WindowsError::Path {
             path: path.to_owned(),
             reason,
@@ -278,6 +282,15 @@ mod tests {
         }
         assert_eq!(other_name(&words("train garden --crop 1:2"), of_wsl), None);
         assert_eq!(other_name(&words("train garden -o runs/a"), of_windows), None);
+    }
+
+    #[test]
+    fn paths_that_are_typed_as_windows_has_them_stay() {
+        for path in [r"D:\garden", "D:/garden", r"\\wsl.localhost\Debian\home"] {
+            let read = translated(&words(&format!("train {path} -q"))).unwrap();
+            let text: Vec<String> = read.iter().map(Argument::text).collect();
+            assert_eq!(text, ["train", path, "-q"]);
+        }
     }
 
     #[test]
