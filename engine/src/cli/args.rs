@@ -17,7 +17,13 @@ pub(super) use projects::{MergeArgs, SplitArgs, StatusArgs};
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
 #[derive(Debug, Parser)]
-#[command(name = "kiln", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "kiln",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    override_usage = "kiln <COMMAND>"
+)]
 pub(super) struct Cli {
     /// Under WSL2: hand the command over to `kiln.exe`, which uses the card by its vendor's driver
     #[arg(long, global = true)]
