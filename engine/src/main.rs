@@ -4,10 +4,14 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use kiln::cli::{self, Exit, Failure, Request, UsageError};
+use kiln_gpu::vk::trial;
 
 fn main() -> ExitCode {
     // Without it such writes end the process, and that is all.
-    let _ = kiln::run::interrupt::take_signals_of_large_files();
+    let _ = kiln_system::ignore_large_files();
+    if let Ok(own) = std::env::current_exe() {
+        trial::try_with(vec![own.into(), "doctor".into(), "--open".into()]);
+    }
     let request = match cli::parse(std::env::args_os()) {
         Ok(request) => request,
         // Help and version are answers, not errors.
@@ -42,10 +46,19 @@ fn main() -> ExitCode {
         Request::Flags => cli::run_text(&mut out, |out| out.write_all(cli::flags_page().as_bytes())),
         Request::Completions(shell) => cli::run_text(&mut out, |out| cli::completions(shell, out)),
         Request::Man(command) => cli::run_text(&mut out, |out| cli::man(command.as_deref(), out)),
+        Request::Windows(arguments) => cli::run_windows(&arguments),
         Request::Doctor(doctor) => cli::run_doctor(doctor, &mut out).or(Ok(Exit::Output)),
     };
-    match result {
-        Ok(exit) => exit.into(),
-        Err(error) => cli::report(error.as_ref(), &mut std::io::stderr()).into(),
+    let exit = match result {
+        Ok(exit) => return exit.into(),
+        Err(error) => cli::report(error.as_ref(), &mut std::io::stderr()),
+    };
+    let typed: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    if let Some(advice) = cli::windows_advice(exit, &typed) {
+        eprintln!("hint: {advice}");
     }
+    exit.into()
 }

@@ -10,6 +10,8 @@ mod foreign;
 mod images_memory;
 mod inputs;
 mod telemetry;
+#[cfg(target_os = "linux")]
+mod wsl;
 
 // The viewer is made for browsers and shares the readers of `crates/formats` with the engine; these are its parts that
 // read PLY files as they arrive, for `exports`. Their own tests run here a second time.

@@ -92,10 +92,7 @@ fn shipped_values() {
     let mip = recipe("mip");
     assert!(matches!(mip.strategy, Strategy::AdaptiveAbs(_)));
     assert_eq!(mip.memory.max_gaussians, MostGaussians::UpTo(6_000_000));
-    assert_eq!(
-        mip.strategy.adaptive(),
-        Some(&plugins::AdaptiveOptions::default())
-    );
+    assert_eq!(mip.strategy.adaptive(), Some(&plugins::AdaptiveOptions::default()));
     assert!(mip.strategy.counts_faint());
     let plain = recipe("default");
     assert!(matches!(plain.strategy, Strategy::Adaptive(_)) && plain.mip.filter_3d && !plain.strategy.counts_faint());

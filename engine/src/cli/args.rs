@@ -17,8 +17,17 @@ pub(super) use projects::{MergeArgs, SplitArgs, StatusArgs};
 
 /// Trains 3D Gaussian Splatting scenes inside a fixed amount of GPU memory.
 #[derive(Debug, Parser)]
-#[command(name = "kiln", version, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "kiln",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    override_usage = "kiln <COMMAND>"
+)]
 pub(super) struct Cli {
+    /// Under WSL2: hand the command over to `kiln.exe`, which uses the card by its vendor's driver
+    #[arg(long, global = true)]
+    pub(super) windows: bool,
     #[command(subcommand)]
     pub(super) command: Command,
 }
@@ -471,6 +480,12 @@ pub(super) enum ProfilesCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
+    /// Open this device and end: the trial of a driver that may die
+    #[arg(long, value_name = "N", hide = true)]
+    pub(super) open: Option<usize>,
+    /// The fault of a driver that dies
+    #[arg(long, hide = true, requires = "open")]
+    pub(super) dies: bool,
     /// Compile the passes of a training step and print the drivers' figures: registers, shared memory, spills
     #[arg(long, conflicts_with = "json")]
     pub(super) pipelines: bool,

@@ -23,7 +23,11 @@ use kiln_scene::SubsetError;
 impl Failure for VkError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Loader(_) | Self::NoDevice(_) | Self::Unsupported { .. } | Self::Pipeline { .. } => Exit::NoDevice,
+            Self::Loader(_)
+            | Self::NoDevice(_)
+            | Self::Unsupported { .. }
+            | Self::Pipeline { .. }
+            | Self::DriverDied(_) => Exit::NoDevice,
             Self::OutOfMemory { .. } => Exit::DoesNotFit,
             Self::Lost { .. } => Exit::DeviceLost,
             Self::Hazard(_) | Self::Timeout(..) | Self::Call { .. } => Exit::Internal,
@@ -35,6 +39,11 @@ impl Failure for VkError {
             Self::OutOfMemory { .. } => Some("`--set memory.cap_gib=N` plans with less device memory".to_owned()),
             Self::Pipeline { .. } => Some(
                 "another version of the driver may compile it, and `--device` chooses another device; `kiln doctor` lists them"
+                    .to_owned(),
+            ),
+            Self::DriverDied(_) => Some(
+                "`--device` chooses another device, and `VK_DRIVER_FILES=FILE.json` another driver by its manifest; under WSL2 \
+                 `kiln.exe` uses the card's own"
                     .to_owned(),
             ),
             Self::Unsupported { .. } => Some("`kiln doctor` shows what each device can do, `--device` chooses one".to_owned()),

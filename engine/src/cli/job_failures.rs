@@ -30,11 +30,15 @@ impl Failure for PosesError {
     }
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Absent => Some(
-                "`apt install colmap`, or see https://colmap.github.io/install.html; poses may come from another machine too: \
-                 Kiln needs its `sparse` folder beside the photos"
-                    .to_owned(),
-            ),
+            Self::Absent => {
+                let how = match cfg!(windows) {
+                    true => "unpack its archive and add the folder to PATH, see https://colmap.github.io/install.html",
+                    false => "`apt install colmap`, or see https://colmap.github.io/install.html",
+                };
+                Some(format!(
+                    "{how}; poses may come from another machine too: Kiln needs its `sparse` folder beside the photos"
+                ))
+            }
             Self::Failed { log, .. } => Some(format!("all that it said is in {}", log.display())),
             Self::NoModel { log, .. } => Some(format!(
                 "photos must overlap by two thirds and be sharp; what COLMAP said is in {}",

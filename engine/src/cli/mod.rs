@@ -37,6 +37,7 @@ mod status;
 mod summary;
 mod train;
 mod view;
+mod windows;
 
 use std::io::{self, Write};
 
@@ -63,6 +64,7 @@ pub use split::run as run_split;
 pub use status::run as run_status;
 pub use train::run as run_train;
 pub use view::run as run_view;
+pub use windows::{WindowsError, advice as windows_advice, run as run_windows};
 
 /// The page on flags of other trainers, as Markdown.
 #[must_use]

@@ -12,7 +12,7 @@ use super::request::{
     Doctor, DrawnMesh, Eval, Export, Inspect, Memory, Merge, Mesh, Plan, Profiles, Render, RenderViews, Request,
     SplitScene, Status, Train, View, ViewAction,
 };
-use super::{UsageError, flags};
+use super::{UsageError, flags, windows};
 use crate::export::{Format, SpzVersion};
 use crate::jobs::{self, Model, Resume, Settings};
 use crate::mesh::{Layers, Up};
@@ -44,8 +44,13 @@ where
     if !refused.is_empty() {
         return Err(UsageError::Refused { flags: refused });
     }
-    let command = args.iter().skip(1).cloned().collect();
+    let command: Vec<String> = args.iter().skip(1).cloned().collect();
     let cli = Cli::try_parse_from(args).map_err(|error| UsageError::Arguments(Box::new(error)))?;
+    // On Windows it is this program that the flag means.
+    if cli.windows && !cfg!(windows) {
+        let is_other = |word: &String| word != windows::FLAG;
+        return Ok(Request::Windows(command.into_iter().filter(is_other).collect()));
+    }
     Ok(match cli.command {
         Command::Train(args) => Request::Train(train(args, command)?),
         Command::Eval(args) => Request::Eval(eval(args)?),
@@ -67,6 +72,7 @@ where
             json: memory.json,
         }),
         Command::Doctor(doctor) => Request::Doctor(Doctor {
+            trial: doctor.open.map(|number| (number, doctor.dies)),
             pipelines: doctor.pipelines,
             json: doctor.json,
         }),

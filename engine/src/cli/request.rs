@@ -48,6 +48,8 @@ pub enum Request {
     Completions(Shell),
     /// Print a manual page: of the program or of a command.
     Man(Option<String>),
+    /// Hand these arguments over to the Windows program.
+    Windows(Vec<String>),
 }
 
 /// `kiln inspect`
@@ -251,6 +253,8 @@ pub enum Profiles {
 /// `kiln doctor`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doctor {
+    /// Open the device of this number and end, or die where the second is true: the trial of a driver.
+    pub trial: Option<(usize, bool)>,
     /// Compile the passes of a training step and print what the drivers report about them.
     pub pipelines: bool,
     /// Machine-readable output.

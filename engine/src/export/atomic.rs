@@ -215,18 +215,13 @@ pub(crate) fn remove_left_of(path: &Path) {
         if rest.is_none_or(|rest| rest.contains('.')) {
             continue;
         }
-        if maker(&found).is_some_and(|process| process == std::process::id() || is_gone(process)) {
+        if maker(&found).is_some_and(|process| process == std::process::id() || kiln_system::is_gone(process)) {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => std::fs::remove_dir_all(entry.path()).ok(),
                 _ => std::fs::remove_file(entry.path()).ok(),
             };
         }
     }
-}
-
-/// No such process runs; only Linux says so without asking.
-fn is_gone(process: u32) -> bool {
-    cfg!(target_os = "linux") && !Path::new("/proc").join(process.to_string()).exists()
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -10,7 +10,7 @@ use super::{ForScene, JobError, Settings};
 use crate::mesh::MeshOutlook;
 use crate::plan::{
     Card, Faults, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, Prediction, REFERENCE_BYTES, TrainPlan,
-    available_bytes, gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos, with_remedies,
+    gib_to_bytes, image_host_bytes, open_device, plan_first, plan_with_photos, with_remedies,
 };
 use crate::run::{RunError, StagesOutlook, device_budget, mesh_outlook, stages_outlook};
 use kiln_config::{Inputs, Profile};
@@ -101,7 +101,7 @@ pub fn plan(request: &Plan, listen: &mut Listener<'_>) -> Result<Planned, JobErr
         &mut profile,
         &scene,
         budget.cap_bytes,
-        available_bytes(),
+        kiln_system::available_bytes(),
         |profile| plan_first(profile, &scene, budget, limits, &variants, faults),
         |(_, _, report)| report,
     )

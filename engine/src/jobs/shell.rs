@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// Marks that no shell of this system gives a meaning to.
+const PLAIN: &str = if cfg!(windows) { r"_.\/-=:@+" } else { "_./-=:@+,%" };
+
 /// The path as one word of a shell: quoted where it holds anything but letters, digits and a few marks.
 pub(crate) fn word(path: &Path) -> String {
     let text = path.display().to_string();
@@ -11,13 +14,15 @@ pub(crate) fn word(path: &Path) -> String {
     }
 }
 
-/// An argument as one word of a shell.
+/// An argument as one word of a shell; on Windows of its command prompt, and of PowerShell where it has no `"` in it.
 pub(crate) fn argument_word(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '=' | ':' | '@' | '+' | ',' | '%');
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.to_owned();
+    if !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || PLAIN.contains(c)) {
+        text.to_owned()
+    } else if cfg!(windows) {
+        format!("\"{}\"", text.replace('"', "\\\""))
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -29,12 +34,17 @@ mod tests {
         for (path, shown) in [
             ("garden/images_4", "garden/images_4"),
             ("ünï cödé 場景", "'ünï cödé 場景'"),
-            ("it's", r"'it'\''s'"),
             ("a$b", "'a$b'"),
             ("-r", "./-r"),
             ("", "''"),
         ] {
-            assert_eq!(word(Path::new(path)), shown);
+            let quote = if cfg!(windows) { '"' } else { '\'' };
+            assert_eq!(word(Path::new(path)), shown.replace('\'', &quote.to_string()));
+        }
+        let [apostrophe, quote] = ["it's", "a\"b"].map(argument_word);
+        match cfg!(windows) {
+            true => assert_eq!([apostrophe, quote], [r#""it's""#, r#""a\"b""#]),
+            false => assert_eq!([apostrophe, quote], [r"'it'\''s'", r#"'a"b'"#]),
         }
     }
 }

@@ -7,7 +7,6 @@ use super::files::holds_picture;
 use super::log::Log;
 use super::marching::nearest_in_world;
 use super::report::MeshStage;
-use crate::plan::available_bytes;
 use kiln_config::{MeshMethod, TextureKind};
 use kiln_kernels::fusion::Voxels;
 use kiln_twins::fusion::to_grid;
@@ -41,7 +40,7 @@ pub(super) fn decimated(
         return Ok((mesh, None));
     };
     let needed_bytes = decimate::host_bytes(mesh.positions().len() as u64, mesh.triangles().len() as u64);
-    if let Some(available_bytes) = available_bytes().filter(|available| needed_bytes > *available) {
+    if let Some(available_bytes) = kiln_system::available_bytes().filter(|available| needed_bytes > *available) {
         return Err(MeshError::Decimation {
             triangles: mesh.triangles().len() as u64,
             needed_bytes,

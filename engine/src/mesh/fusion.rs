@@ -8,7 +8,6 @@ use kiln_mesh::march::{BRICK_VOXELS, Bricks};
 
 use super::MeshError;
 use super::stage::{DepthStage, Pool};
-use crate::plan::available_bytes;
 use kiln_gpu::vk::{CompiledProgram, RecordOptions};
 use kiln_kernels::fusion::{self, Voxels};
 use kiln_program::Program;
@@ -60,7 +59,7 @@ pub(super) fn touched<'a>(
 /// [`MeshError::HostMemory`].
 pub(super) fn check_host(bricks: usize, voxel: f32) -> Result<(), MeshError> {
     let needed_bytes = bricks as u64 * HOST_BYTES_PER_BRICK;
-    match available_bytes() {
+    match kiln_system::available_bytes() {
         Some(available_bytes) if needed_bytes > available_bytes => {
             // Bricks at a surface go by the square of the voxel's side.
             let ratio = needed_bytes as f64 / available_bytes.max(1) as f64;

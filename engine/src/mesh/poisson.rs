@@ -10,8 +10,6 @@ use serde::Serialize;
 use super::photos::Photos;
 use super::stage::DepthStage;
 use super::{MeshError, Space, parts};
-use crate::plan::available_bytes;
-use kiln_config;
 use kiln_scene::Camera;
 
 /// Scene extents around the middle of contracted space beyond which points are left out (SuGaR).
@@ -106,7 +104,7 @@ pub(super) fn points(
     next: &mut dyn FnMut(usize) -> Result<(), MeshError>,
 ) -> Result<Points, MeshError> {
     let [lower, upper] = bounds(space, extent);
-    let most = most_points(cameras.iter().copied(), most, available_bytes())? as usize;
+    let most = most_points(cameras.iter().copied(), most, kiln_system::available_bytes())? as usize;
     let mut points = Points::default();
     points.positions.reserve_exact(most);
     points.normals.reserve_exact(most);
@@ -210,7 +208,7 @@ pub(super) fn surface(
     let settings = Options {
         depth: exactly.map_or(Depth::AtMost(options.quality.poisson_depth()), Depth::Exactly),
         density_quantile: options.method.density_quantile(),
-        memory_bytes: available_bytes().unwrap_or(u64::MAX),
+        memory_bytes: kiln_system::available_bytes().unwrap_or(u64::MAX),
         ..Options::default()
     };
     if let Some(bounds) = split {

@@ -35,6 +35,8 @@ pub struct Faults {
     pub no_subgroups: bool,
     /// Only what every Vulkan 1.2 device can run: kernels, and limits of the device.
     pub portable: bool,
+    /// The driver dies when it opens the device, in the trial by another process.
+    pub dying_driver: bool,
     /// Number, from 0, of the device allocation that fails as if the driver had no memory left.
     pub fail_allocation: Option<u64>,
     /// Spoil what fast kernels compute in the self-test at start, to see the portable ones step in.
@@ -102,7 +104,7 @@ const COUNT: &str = "1 to 4294967295";
 const NUMBER: &str = "a whole number";
 const SWITCH: &str = "true or false";
 
-const ROWS: [Row; 21] = [
+const ROWS: [Row; 22] = [
     row("i_cap", COUNT, |f, v| put(&mut f.i_cap, count(v))),
     row("first_i_cap", COUNT, |f, v| put(&mut f.first_i_cap, count(v))),
     row("v_cap", COUNT, |f, v| put(&mut f.v_cap, count(v))),
@@ -124,6 +126,7 @@ const ROWS: [Row; 21] = [
     }),
     row("no_subgroups", SWITCH, |f, v| switch(&mut f.no_subgroups, v)),
     row("portable", SWITCH, |f, v| switch(&mut f.portable, v)),
+    row("dying_driver", SWITCH, |f, v| switch(&mut f.dying_driver, v)),
     row("fail_allocation", NUMBER, |f, v| {
         put(&mut f.fail_allocation, v.parse().ok())
     }),
@@ -254,6 +257,7 @@ mod tests {
             "portable=true",
             "fail_allocation=0",
             "fail_self_test=true",
+            "dying_driver=true",
             "lose_device_at=21,30",
             "budget=0:1500,230:60",
             "probe=true",
@@ -279,6 +283,7 @@ mod tests {
             portable: true,
             fail_allocation: Some(0),
             fail_self_test: true,
+            dying_driver: true,
             lose_device_at: vec![21, 30],
             budget: vec![entry(0, 1500), entry(230, 60)],
             probe: true,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::step::{BAND_SLOTS, Part, Parts, Terms, Turns};
 use kiln_gpu::memory::{Gpu, MemoryError};
 use kiln_gpu::vk::{CompiledProgram, RecordOptions};
-use kiln_program::Program;
+use kiln_program::{Command, Groups, Program};
 
 /// One thing to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,6 +121,17 @@ impl Jobs<Program> {
                 .filter(|(part, _)| wanted(part))
                 .map(|(part, program)| (Job::Band(terms, turns, part), program)),
         );
+    }
+
+    /// Recorded dispatches whose size is in device memory, of those jobs that `wanted` names, for such a ring and so many pages.
+    pub(super) fn recorded_indirect(&self, (ring, pages): (u32, usize), wanted: impl Fn(Job) -> bool) -> u64 {
+        let is_indirect = |command: &&Command| matches!(command, Command::Dispatch(pass) if matches!(pass.groups, Groups::Indirect(_)));
+        let recorded = |(job, program): (&Job, &Program)| {
+            let passes = program.commands.iter().filter(is_indirect).count() as u64;
+            passes * u64::from(job.slots(ring, pages))
+        };
+        let wanted = self.0.iter().filter(|(job, _)| wanted(**job));
+        wanted.map(recorded).sum()
     }
 
     /// Compiles and records those that `wanted` names, on `gpu`, which has committed their tensors, for a ring of `ring`

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Faults, PlanError, device_choice};
 use kiln_config::Profile;
 use kiln_gpu::memory::Layout;
-use kiln_gpu::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError};
+use kiln_gpu::vk::{Caps, Device, DeviceKind, Instance, Tier, Validation, VkError, trial};
 use kiln_kernels::SURFACE_BINDINGS;
 use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
 
@@ -54,6 +54,9 @@ pub fn open_device(profile: &Profile, faults: Faults) -> Result<OpenDevice, Plan
     let mut devices = instance.devices()?;
     let at = device_choice::choose(&devices, profile.device.select.as_ref()).map_err(PlanError::NoDevice)?;
     let chosen = devices.swap_remove(at);
+    if chosen.translates || faults.dying_driver {
+        trial::survives(&chosen, faults.dying_driver)?;
+    }
     let tier = if faults.portable { Tier::Portable } else { chosen.tier() };
     let chosen = match tier {
         Tier::Portable => chosen.portable(),

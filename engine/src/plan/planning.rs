@@ -58,7 +58,7 @@ pub fn plan(
         Candidate::new(plan, source, profile, scene, (budget, limits))
     };
     let build = |n: u32, level: u32| build_for(demand, n, level);
-    let fits = |candidate: &Candidate| candidate.placed.device_bytes() <= budget.cap_bytes;
+    let fits = |candidate: &Candidate| candidate.needed_bytes <= budget.cap_bytes;
     let may_shrink = matches!(profile.memory.max_gaussians, MostGaussians::UpTo(_));
     let mut best = build(wanted, GENEROUS)?;
     if !fits(&best) {
@@ -82,7 +82,7 @@ pub fn plan(
                 let least = build(n, LEAST)?;
                 if !fits(&least) {
                     let images_bytes = least.plan.tensors.resident.bytes();
-                    let other_bytes = least.placed.device_bytes().saturating_sub(images_bytes);
+                    let other_bytes = least.needed_bytes.saturating_sub(images_bytes);
                     if other_bytes <= budget.cap_bytes {
                         return Err(PlanError::ImagesDoNotFit {
                             images: scene.train.len(),
@@ -97,12 +97,12 @@ pub fn plan(
                         let room = |k: u32| build_for(&Demand::of_binding(of(k)), of(k).gaussians(), LEAST);
                         let some = largest(0, binding.triangles / SIZE_STEP + 1, room(0)?, room, fits)?;
                         return Err(BoundError::DoesNotFit {
-                            needed_bytes: least.placed.device_bytes(),
+                            needed_bytes: least.needed_bytes,
                             cap_bytes: budget.cap_bytes,
                             triangles: binding.triangles,
                             per_triangle: binding.per_triangle,
                             fitting: some.plan.tensors.capacities.bound.map_or(0, |bound| bound.triangles),
-                            remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
+                            remedies: Remedies::of_room(least.needed_bytes, &budget),
                         }
                         .into());
                     }
@@ -117,11 +117,11 @@ pub fn plan(
                         None => None,
                     };
                     return Err(PlanError::DoesNotFit {
-                        needed_bytes: least.placed.device_bytes(),
+                        needed_bytes: least.needed_bytes,
                         gaussians: least.plan.tensors.capacities.n_cap,
                         fitting,
                         budget: Box::new(budget),
-                        remedies: Remedies::of_room(least.placed.device_bytes(), &budget),
+                        remedies: Remedies::of_room(least.needed_bytes, &budget),
                     });
                 }
                 largest(LEAST, COUNTED, least, |level| build(n, level), fits)?
@@ -136,6 +136,8 @@ pub(super) struct Candidate {
     pub(super) plan: TrainPlan,
     pub(super) placed: Plan,
     pub(super) source: CapacitySource,
+    /// Bytes on the device with what the driver takes for itself.
+    pub(super) needed_bytes: u64,
 }
 
 impl Candidate {
@@ -154,12 +156,23 @@ impl Candidate {
             plan = plan.with_lpips(scene.largest_px().into())?;
         }
         let placed = plan.place(limits)?;
-        Ok(Self { plan, placed, source })
+        let needed_bytes = placed.device_bytes() + driver_bytes(&plan, &placed, profile, &budget);
+        Ok(Self {
+            plan,
+            placed,
+            source,
+            needed_bytes,
+        })
     }
 
     /// The plan and its report.
     pub(super) fn reported(self, demand: &Demand, budget: Budget) -> (TrainPlan, PlanReport) {
-        let Self { plan, placed, source } = self;
+        let Self {
+            plan,
+            placed,
+            source,
+            needed_bytes,
+        } = self;
         let classes = [
             Class::Persistent,
             Class::Arena,
@@ -174,6 +187,7 @@ impl Candidate {
             demand: *demand,
             budget,
             device_bytes: placed.device_bytes(),
+            driver_bytes: needed_bytes - placed.device_bytes(),
             host_bytes: placed.host_bytes(),
             classes: classes.map(|c| (c, placed.class_bytes(c))).to_vec(),
             arena_live_bytes: placed.arena_live_bytes,
@@ -181,6 +195,20 @@ impl Candidate {
         };
         (plan, report)
     }
+}
+
+/// What the driver takes for itself of the device: to round blocks, and for what a trainer records.
+fn driver_bytes(plan: &TrainPlan, placed: &Plan, profile: &Profile, budget: &Budget) -> u64 {
+    let on_device = placed.blocks.iter().filter(|block| block.class.is_on_device());
+    let recorded_for = (plan.tensors.capacities.slots, plan.tensors.resident.pages.len());
+    let has_times = profile.diagnose().timed_every > 0;
+    let n_indirect = plan.jobs.recorded_indirect(recorded_for, |_| true)
+        + plan
+            .jobs
+            .recorded_indirect(recorded_for, |job| has_times && job.is_step());
+    budget
+        .overhead
+        .bytes(on_device.map(|block| block.request_bytes), n_indirect)
 }
 
 /// Bytes of every photo that is to stay on the device.

@@ -21,6 +21,9 @@ pub struct PlanReport {
     pub budget: Budget,
     /// Device bytes of the plan, as requested from the driver.
     pub device_bytes: u64,
+    /// Device bytes that the driver takes for itself beside them; only of drivers that are known to.
+    #[serde(skip)]
+    pub driver_bytes: u64,
     /// Host-visible bytes of the plan.
     pub host_bytes: u64,
     /// Bytes per class, in a fixed order.

@@ -474,7 +474,7 @@ impl From<&Override> for TypedSetting {
 
 /// The path from the root on, also of what is not there.
 pub(super) fn whole(path: &Path) -> PathBuf {
-    let found = path.canonicalize().or_else(|_| std::path::absolute(path));
+    let found = dunce::canonicalize(path).or_else(|_| std::path::absolute(path));
     found.unwrap_or_else(|_| path.to_owned())
 }
 

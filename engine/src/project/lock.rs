@@ -1,15 +1,15 @@
 //! One writer to a folder.
 
-use std::fs::{self, File};
 use std::path::Path;
+
+use kiln_system::Locked;
 
 use super::ProjectError;
 use crate::export::make_folder;
-use crate::record::run_folder::try_for_a_moment;
 
 /// A folder that no other process of Kiln writes to while this is held.
 #[derive(Debug)]
-pub struct FolderLock(#[expect(dead_code, reason = "held for its lock")] Option<File>);
+pub struct FolderLock(#[expect(dead_code, reason = "held for its lock")] Locked);
 
 impl FolderLock {
     /// Makes the folder where it is missing, and locks it.
@@ -24,9 +24,7 @@ impl FolderLock {
     /// Locks a folder that is there, after whoever holds it.
     #[must_use]
     pub(super) fn wait(folder: &Path) -> Self {
-        let file = File::open(folder).ok().filter(|_| cfg!(unix));
-        // Without locks, work is no worse than before them.
-        Self(file.filter(|file| file.lock().is_ok()))
+        Self(kiln_system::lock_or_wait(folder).unwrap_or(Locked::Unknown))
     }
 
     /// Locks a folder that is there for one of many, against those that want it alone; a folder that is not there has no lock.
@@ -34,36 +32,23 @@ impl FolderLock {
     /// # Errors
     /// [`ProjectError::Busy`] when another process holds it alone.
     pub fn share(folder: &Path) -> Result<Self, ProjectError> {
-        let Some(file) = File::open(folder).ok().filter(|_| cfg!(unix)) else {
-            return Ok(Self(None));
-        };
-        match try_for_a_moment(|| file.try_lock_shared()) {
-            Ok(()) => Ok(Self(Some(file))),
-            Err(fs::TryLockError::WouldBlock) => Err(ProjectError::Busy {
-                path: folder.to_owned(),
-            }),
-            Err(fs::TryLockError::Error(_)) => Ok(Self(None)),
-        }
+        Self::held(kiln_system::share(folder).unwrap_or(Locked::Unknown), folder)
     }
 
-    #[cfg(unix)]
+    /// Locks a folder that is there for this process alone; a folder that is not there has no lock.
+    ///
+    /// # Errors
+    /// [`ProjectError::Busy`] when another process holds it.
     pub(super) fn of(folder: &Path) -> Result<Self, ProjectError> {
-        // Some network file systems have no locks; work there is no worse than without them.
-        let Ok(file) = File::open(folder) else {
-            return Ok(Self(None));
-        };
-        match try_for_a_moment(|| file.try_lock()) {
-            Ok(()) => Ok(Self(Some(file))),
-            Err(fs::TryLockError::WouldBlock) => Err(ProjectError::Busy {
-                path: folder.to_owned(),
-            }),
-            Err(fs::TryLockError::Error(_)) => Ok(Self(None)),
-        }
+        Self::held(kiln_system::lock(folder).unwrap_or(Locked::Unknown), folder)
     }
 
-    /// Folders cannot be opened elsewhere.
-    #[cfg(not(unix))]
-    pub(super) fn of(_folder: &Path) -> Result<Self, ProjectError> {
-        Ok(Self(None))
+    fn held(lock: Locked, folder: &Path) -> Result<Self, ProjectError> {
+        match lock {
+            Locked::Busy => Err(ProjectError::Busy {
+                path: folder.to_owned(),
+            }),
+            lock => Ok(Self(lock)),
+        }
     }
 }

@@ -62,7 +62,7 @@ pub fn scene_record(scene: &SceneIndex) -> Result<SceneRecord, ProjectError> {
         ));
     }
     let absolute = |path: &Path| {
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let text = path.to_str().map(str::to_owned);
         text.ok_or_else(|| {
             unsuitable(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+pub use kiln_system::Signal;
 
 /// Time after the first signal in which others say the same.
 const ECHO: Duration = Duration::from_secs(1);
@@ -17,32 +17,13 @@ const ECHO: Duration = Duration::from_secs(1);
 /// The exit code of a process that a signal ended at once: what was done since the last checkpoint is lost.
 pub const UNSAVED: u8 = 71;
 
-/// A signal that ends a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// Ctrl-C; exit code 130.
-    Interrupt,
-    /// A polite `kill`, what job schedulers and service managers send; exit code 143.
-    Terminate,
-}
-
-impl Signal {
-    const ALL: [Self; 2] = [Self::Interrupt, Self::Terminate];
-
-    /// The exit code: 128 plus the signal's number.
-    #[must_use]
-    pub const fn exit_code(self) -> u8 {
-        match self {
-            Self::Interrupt => 130,
-            Self::Terminate => 143,
-        }
-    }
-
-    const fn number(self) -> i32 {
-        match self {
-            Self::Interrupt => SIGINT,
-            Self::Terminate => SIGTERM,
-        }
+/// The exit code of a process that a signal ended after it saved what it had: 128 plus the signal's number on Unix, 130 of Ctrl-C and 143
+/// of a polite `kill`.
+#[must_use]
+pub const fn exit_code(signal: Signal) -> u8 {
+    match signal {
+        Signal::Interrupt => 130,
+        Signal::Terminate => 143,
     }
 }
 
@@ -94,7 +75,7 @@ impl Interrupt {
     fn listen(&self) -> io::Result<()> {
         let own = self.clone();
         let mut first: Option<Instant> = None;
-        for_each_signal(move |signal| match first {
+        kiln_system::for_each_signal(move |signal| match first {
             // Also when the loop has saved everything by now and listens no more.
             Some(first) if first.elapsed() < ECHO => {}
             None if own.heard.load(Ordering::SeqCst) => {
@@ -113,70 +94,24 @@ impl Interrupt {
 
     /// Asks the run to end as the signal would.
     pub fn ask(&self, signal: Signal) {
-        self.asked.store(usize::from(signal.exit_code()), Ordering::SeqCst);
+        self.asked.store(usize::from(exit_code(signal)), Ordering::SeqCst);
     }
 
     /// The signal that asked the run to end, if one did.
     #[must_use]
     pub fn signal(&self) -> Option<Signal> {
         let asked = self.asked.load(Ordering::SeqCst);
-        Signal::ALL
+        [Signal::Interrupt, Signal::Terminate]
             .into_iter()
-            .find(|signal| usize::from(signal.exit_code()) == asked)
+            .find(|signal| usize::from(exit_code(*signal)) == asked)
     }
-}
-
-/// Calls `take` in a thread for every signal from now on.
-#[cfg(unix)]
-fn for_each_signal(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    let listen = move || {
-        for number in signals.forever() {
-            let signal = Signal::ALL.into_iter().find(|signal| signal.number() == number);
-            signal.into_iter().for_each(&mut take);
-        }
-    };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
-    Ok(())
-}
-
-/// Calls `take` in a thread for every signal from now on, which it looks for every so often.
-#[cfg(not(unix))]
-fn for_each_signal(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<()> {
-    let raised: [Arc<AtomicBool>; 2] = Default::default();
-    for (signal, raised) in Signal::ALL.into_iter().zip(&raised) {
-        signal_hook::flag::register(signal.number(), Arc::clone(raised))?;
-    }
-    let listen = move || {
-        loop {
-            std::thread::sleep(Duration::from_millis(20));
-            for (signal, raised) in Signal::ALL.into_iter().zip(&raised) {
-                if raised.swap(false, Ordering::SeqCst) {
-                    take(signal);
-                }
-            }
-        }
-    };
-    std::thread::Builder::new().name("signals".to_owned()).spawn(listen)?;
-    Ok(())
-}
-
-/// Has writes beyond the size that the system allows for files (`ulimit -f`) fail like those to a full disk, so that the file is named:
-/// the signal that comes with them ends a process without a word unless it is handled.
-///
-/// # Errors
-/// When the system refuses a handler.
-pub fn take_signals_of_large_files() -> io::Result<()> {
-    #[cfg(unix)]
-    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
-    Ok(())
 }
 
 /// Ends the process without waiting for anything, not even for what the driver would do at an orderly end.
 fn end_at_once() -> ! {
     // There is nowhere left to say that this failed.
     let _ = writeln!(io::stderr(), "\nended at once; what was not saved yet is lost");
-    signal_hook::low_level::exit(i32::from(UNSAVED))
+    kiln_system::end_now(UNSAVED)
 }
 
 #[cfg(test)]
@@ -193,13 +128,6 @@ mod tests {
         assert_eq!(clone.signal(), Some(Signal::Terminate));
     }
 
-    #[test]
-    fn codes_follow_the_signals() {
-        for signal in [Signal::Interrupt, Signal::Terminate] {
-            assert_eq!(i32::from(signal.exit_code()), 128 + signal.number());
-        }
-    }
-
     /// Set in the child process of the next test: what it shall do, a letter each.
     #[cfg(unix)]
     const CHILD: &str = "KILN_TEST_SIGNALS";
@@ -214,7 +142,11 @@ mod tests {
         let interrupt = Interrupt::install().unwrap();
         assert_eq!(interrupt.signal(), None);
         let raise = |signal: Signal| {
-            signal_hook::low_level::raise(signal.number()).unwrap();
+            let sent = match signal {
+                Signal::Interrupt => rustix::process::Signal::INT,
+                Signal::Terminate => rustix::process::Signal::TERM,
+            };
+            rustix::process::kill_process(rustix::process::getpid(), sent).unwrap();
             // The thread that takes signals may be slow.
             let since = Instant::now();
             while interrupt.signal().is_none() && since.elapsed() < Duration::from_secs(20) {
@@ -231,7 +163,7 @@ mod tests {
         }
         // What was raised last may still be on its way.
         std::thread::sleep(Duration::from_millis(500));
-        let asked = interrupt.signal().map_or(0, |signal| i32::from(signal.exit_code()));
+        let asked = interrupt.signal().map_or(0, |signal| i32::from(exit_code(signal)));
         std::process::exit(asked);
     }
 

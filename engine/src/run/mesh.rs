@@ -2,7 +2,7 @@
 
 use super::RunError;
 use crate::mesh::{MeshJob, MeshOutlook, most_points};
-use crate::plan::{Faults, FirstModel, Look, available_bytes, pinhole_options};
+use crate::plan::{Faults, FirstModel, Look, pinhole_options};
 use kiln_config::Profile;
 use kiln_gpu::memory::{Budget, PlanLimits};
 use kiln_kernels::views::Variants;
@@ -33,7 +33,7 @@ pub fn mesh_outlook(
     let plan = job.plan_for(gaussians, degree, variants, budget, limits, faults)?;
     if profile.mesh.method.is_poisson() {
         let cameras = scene.train.iter().map(|view| &view.camera);
-        most_points(cameras, profile.mesh.quality.points(), available_bytes())?;
+        most_points(cameras, profile.mesh.quality.points(), kiln_system::available_bytes())?;
     }
     Ok(plan.outlook())
 }

@@ -19,9 +19,7 @@ use crate::export::{
     ModelFile, PlyComments, PlyParts, RenderMode, model_origin, read_camera_path, read_cameras, read_model_file,
 };
 use crate::mesh::{self, Layers, Made, MeshJob, MeshOutlook, Up};
-use crate::plan::{
-    CLASSIC_KERNEL_SIZE, Faults, Look, OpenDevice, Pinned, available_bytes, pinhole_options, scene_options, schedule,
-};
+use crate::plan::{CLASSIC_KERNEL_SIZE, Faults, Look, OpenDevice, Pinned, pinhole_options, scene_options, schedule};
 use crate::record::events::{Progress, Stage};
 use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{PlyKind, RunFolder, RunScene, config_path, eval_path, models_path};
@@ -461,7 +459,10 @@ fn whole<'m>(model: &'m mut ModelParts, path: &Path, faults: &Faults) -> Result<
 
 /// Host memory that there is.
 fn host_room(faults: &Faults) -> Option<u64> {
-    faults.host_mib.map(|mib| u64::from(mib) << 20).or_else(available_bytes)
+    faults
+        .host_mib
+        .map(|mib| u64::from(mib) << 20)
+        .or_else(kiln_system::available_bytes)
 }
 
 fn tell_parts(gaussians: u64, at_once: Option<u32>, tell: &mut dyn FnMut(News)) {

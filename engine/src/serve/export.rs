@@ -102,7 +102,7 @@ fn earlier(output: &Path) -> Result<Record, ServeError> {
     let foreign = || ServeError::NotAnExport {
         path: output.to_owned(),
     };
-    let folder = output.canonicalize().map_err(fail)?;
+    let folder = dunce::canonicalize(output).map_err(fail)?;
     let mut text = String::new();
     let read = open_below(&folder, Path::new(EXPORT_RECORD));
     let read = read.and_then(|file| file.take(RECORD_BYTES).read_to_string(&mut text));

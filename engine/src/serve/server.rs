@@ -1,6 +1,5 @@
 //! A server from its start to Ctrl-C.
 
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +9,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
 use super::address::{self, Listen, Names};
-use super::open::in_wsl;
 use super::respond::{Site, router};
 use super::root::Root;
 use super::token::Token;
@@ -24,8 +22,9 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     runtime: Runtime,
-    // Taken over before anybody hears of the address, so that a signal ends a server that is about to start as well.
-    signals: Signals,
+    /// Ctrl-C, or a request to terminate. Listened for before anybody hears of the address, so that it ends a server that is about to
+    /// start as well.
+    end: Arc<Notify>,
     site: Site,
     router: Router,
 }
@@ -59,10 +58,9 @@ impl Server {
             .max_blocking_threads(READERS)
             .build()
             .map_err(ServeError::System)?;
-        let signals = {
-            let _inside = runtime.enter();
-            signals().map_err(ServeError::System)?
-        };
+        let end = Arc::new(Notify::new());
+        let asked = Arc::clone(&end);
+        kiln_system::for_each_signal(move |_| asked.notify_one()).map_err(ServeError::System)?;
         let site = Site {
             root,
             names: Names::of(listen),
@@ -72,7 +70,7 @@ impl Server {
             listener,
             address,
             runtime,
-            signals,
+            end,
             router: router(site.clone()),
             site,
         })
@@ -81,7 +79,7 @@ impl Server {
     /// The address to open, with the token; that of a project's map where the folder is a project.
     #[must_use]
     pub fn url(&self) -> String {
-        let url = address::url(self.address, self.site.token.text(), in_wsl());
+        let url = address::url(self.address, self.site.token.text(), kiln_system::is_wsl());
         match self.site.root.is_project() {
             true => url + "&tab=runs",
             false => url,
@@ -113,20 +111,12 @@ impl Server {
         let Self {
             listener,
             runtime,
-            signals,
+            end,
             router,
             ..
         } = self;
         let result = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            let end = Arc::new(Notify::new());
-            for mut signal in signals {
-                let end = Arc::clone(&end);
-                tokio::spawn(async move {
-                    signal.recv().await;
-                    end.notify_one();
-                });
-            }
             tokio::spawn(connection::accept(listener, router));
             end.notified().await;
             Ok(())
@@ -135,27 +125,4 @@ impl Server {
         runtime.shutdown_background();
         result.map_err(ServeError::System)
     }
-}
-
-/// What ends the server: Ctrl-C, and the signal that service managers send.
-#[cfg(unix)]
-type Signals = Vec<tokio::signal::unix::Signal>;
-/// What ends the server: Ctrl-C.
-#[cfg(not(unix))]
-type Signals = Vec<tokio::signal::windows::CtrlC>;
-
-/// Takes the signals over from the system; only inside a runtime.
-#[cfg(unix)]
-fn signals() -> io::Result<Signals> {
-    use tokio::signal::unix::{SignalKind, signal};
-    [SignalKind::interrupt(), SignalKind::terminate()]
-        .into_iter()
-        .map(signal)
-        .collect()
-}
-
-/// Takes the signals over from the system; only inside a runtime.
-#[cfg(not(unix))]
-fn signals() -> io::Result<Signals> {
-    Ok(vec![tokio::signal::windows::ctrl_c()?])
 }

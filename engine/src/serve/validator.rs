@@ -20,9 +20,10 @@ fn identity(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(metadata)
 }
 
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> u64 {
-    0
+/// When it was made, in tenths of a microsecond: the number of a file is not to be had without opening it.
+#[cfg(windows)]
+fn identity(metadata: &Metadata) -> u64 {
+    std::os::windows::fs::MetadataExt::creation_time(metadata)
 }
 
 /// Whether an `If-None-Match` header names a tag (RFC 9110, 13.1.2); weak ones count.

@@ -124,7 +124,7 @@ const ALLOWED: [(&str, &[&str], &str); 22] = [
         "the folder that COLMAP works in",
     ),
     (
-        "engine/src/cli/doctor/diagnose.rs",
+        "crates/system/src/surroundings.rs",
         &["File::options"],
         "devices, to see whether they may be opened",
     ),

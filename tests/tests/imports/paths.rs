@@ -66,7 +66,9 @@ pub(crate) fn imports(source: &str, module: &[String], roots: &[Root<'_>]) -> Ve
                 }
                 continue;
             }
-            _ if text(index.wrapping_sub(1)) != "::" && (roots.iter().any(|(root, _)| *root == name) || name == "super") => {
+            _ if text(index.wrapping_sub(1)) != "::"
+                && (roots.iter().any(|(root, _)| *root == name) || name == "super") =>
+            {
                 let mut path = vec![name.to_owned()];
                 while text(index + 1) == "::" && is_name(text(index + 2)) {
                     path.push(text(index + 2).to_owned());

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use kiln_gpu::memory::{Budget, BudgetLimit, GIB, MIB};
-use kiln_gpu::vk::{BlockKind, Caps, DeviceKind, MemoryHeap, MemoryType};
+use kiln_gpu::vk::{BlockKind, Caps, DeviceKind, MemoryHeap, MemoryType, Overhead};
 use serde_json::Value;
 
 /// Types that were worked out by hand.
@@ -37,6 +37,8 @@ fn fixtures() -> Vec<Fixture> {
             "cpu" => DeviceKind::Cpu,
             other => unreachable!("{other}"),
         };
+        caps.translates = table["translates"].as_bool().unwrap_or(false);
+        caps.vendor_id = table["vendor_id"].as_u64().map_or(0, |id| u32::try_from(id).unwrap());
         caps.heaps = serde_json::from_value::<Vec<MemoryHeap>>(table["heaps"].clone()).unwrap();
         caps.types = serde_json::from_value::<Vec<MemoryType>>(table["types"].clone()).unwrap();
         let chosen = |kind: &str| u32::try_from(table["chosen"][kind].as_u64().unwrap()).unwrap();
@@ -69,6 +71,15 @@ fn blocks_get_the_types_that_were_worked_out_by_hand() {
             "{name}"
         );
     }
+}
+
+/// Video memory is the second heap, of a card whose vendor is its own.
+#[test]
+fn dzn_has_the_heaps_of_its_source() {
+    let dzn = fixtures().into_iter().find(|f| f.name == "dzn").unwrap().caps;
+    assert!(dzn.translates && dzn.vendor_id == 0x10de);
+    assert_eq!(dzn.device_heap(), Some((1, 8 * GIB)));
+    assert_eq!(Budget::of_caps(&dzn, None, None).overhead, Overhead::Dzn);
 }
 
 /// Whatever types a buffer allows: never one that lacks what the kind must have, and none only when there is none.
@@ -135,7 +146,7 @@ fn caps_follow_from_heap_report_and_profile() {
     );
     assert_eq!(cap("intel_uma", None), (8 * GIB - 256 * MIB, BudgetLimit::Reported));
     // Older builds do not say what is free.
-    assert_eq!(cap("dzn", None), (8 * GIB - 1536 * MIB, BudgetLimit::Unreported));
+    assert_eq!(cap("dzn", None), (8 * GIB - 8 * GIB / 5, BudgetLimit::Unreported));
     assert_eq!(cap("dzn", Some(6 * GIB)), (6 * GIB, BudgetLimit::Profile));
     assert_eq!(cap("lavapipe", Some(GIB)), (GIB, BudgetLimit::Profile));
 }

@@ -4,11 +4,16 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::plan::{Demand, DemandSource, FirstModel, open_device, plan, plan_with_photos, scene_options, variants_for};
+use kiln::plan::{
+    Demand, DemandSource, FirstModel, Job, open_device, plan, plan_with_photos, scene_options, variants_for,
+};
 use kiln::run::interrupt::Interrupt;
+use kiln::step::Terms;
 use kiln_config::Residency;
 use kiln_gpu::memory::{BlockRounding, Budget, GIB, Gpu, PlanLimits};
+use kiln_gpu::vk::Overhead;
 use kiln_kernels::views::{Loops, Reduction, Threads, Variants};
+use kiln_program::{Command, Groups};
 use kiln_scene::SceneIndex;
 use kiln_tests::runs::{self, EVENTFUL, Scratch};
 use kiln_tests::{child, cpu};
@@ -78,6 +83,52 @@ fn statistics_and_moments_take_three_words_and_what_their_storage_says() {
             "{way:?}"
         );
     }
+}
+
+/// dzn takes 64 KiB for each recorded indirect dispatch, and rounds blocks.
+#[test]
+fn what_the_driver_takes_for_itself_is_in_the_plan() {
+    let settings = [("memory.max_gaussians", "up to 4000000"), ("dataset.resolution", "80")];
+    let profile = runs::profile(Path::new("unused"), &[&settings]);
+    let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();
+    let limits = PlanLimits {
+        block_bytes: GIB,
+        binding_bytes: 128 << 20,
+        rounding: BlockRounding::NONE,
+    };
+    let variants = Variants {
+        reduction: Reduction::Segmented,
+        sort_subgroup: 0,
+        threads: Threads::Columns,
+        loops: Loops::Long,
+    };
+    let model = FirstModel::new(&profile, &scene).unwrap().gaussians;
+    let demand = Demand::count(&profile, &scene, &model);
+    let planned = |overhead| {
+        let budget = Budget {
+            overhead,
+            ..Budget::of_profile(GIB / 4)
+        };
+        plan(&profile, &scene, &demand, budget, limits, &variants, &profile.faults).unwrap()
+    };
+    let (_, own) = planned(Overhead::None);
+    let (plan, dzn) = planned(Overhead::Dzn);
+    assert_eq!(own.driver_bytes, 0);
+    let of_steps = |job| {
+        let commands = plan.jobs.get(job).map_or(&[][..], |program| &program.commands);
+        let is_indirect =
+            |c: &&Command| matches!(c, Command::Dispatch(pass) if matches!(pass.groups, Groups::Indirect(_)));
+        commands.iter().filter(is_indirect).count() as u64
+    };
+    let steps = of_steps(Job::Step(Terms::Image, 0)) * u64::from(dzn.capacities.slots);
+    assert!(
+        steps > 0 && dzn.driver_bytes > steps * (64 << 10),
+        "{steps} {}",
+        dzn.driver_bytes
+    );
+    // What it takes, the model does not.
+    assert!(dzn.device_bytes + dzn.driver_bytes <= GIB / 4);
+    assert!(dzn.capacities.n_cap < own.capacities.n_cap, "{:?}", dzn.capacities);
 }
 
 #[test]

@@ -12,7 +12,7 @@ const USAGE: &str = "usage: cargo xtask VERB
   foreign     have programs of others read what Kiln writes
   shaders     compile the shaders, or check them: see `cargo xtask shaders --help`
   viewer      build the viewer's bundle, or check it: see `cargo xtask viewer --help`
-  windows     check that the program compiles for Windows
+  windows     build the program for Windows, and run it under Wine
   advisories  compare locked versions with known advisories";
 
 fn main() -> ExitCode {

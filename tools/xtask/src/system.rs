@@ -26,6 +26,12 @@ pub enum Need {
     Browser,
     /// Python with virtual environments.
     PythonVenv,
+    /// A C compiler for Windows.
+    Mingw,
+    /// The programs `wine` and `wineserver`.
+    Wine,
+    /// The program `Xvfb`.
+    Display,
 }
 
 impl Need {
@@ -38,6 +44,9 @@ impl Need {
             Self::SpirvVal => "spirv-tools",
             Self::Browser => "chromium",
             Self::PythonVenv => "python3-venv",
+            Self::Mingw => "gcc-mingw-w64-x86-64",
+            Self::Wine => "wine",
+            Self::Display => "xvfb",
         }
     }
 
@@ -50,6 +59,9 @@ impl Need {
             Self::SpirvVal => "the program spirv-val",
             Self::Browser => "a browser for tests (Chromium or Chrome)",
             Self::PythonVenv => "Python with virtual environments",
+            Self::Mingw => "a C compiler for Windows (mingw)",
+            Self::Wine => "Wine, which runs programs for Windows",
+            Self::Display => "a display without a screen (Xvfb)",
         }
     }
 
@@ -65,6 +77,11 @@ impl Need {
             Self::SpirvVal => program("spirv-val", &environment).is_some(),
             Self::Browser => browser().is_some(),
             Self::PythonVenv => has_python_venv(),
+            Self::Mingw => program("x86_64-w64-mingw32-gcc", &environment).is_some(),
+            Self::Wine => ["wine", "wineserver"]
+                .iter()
+                .all(|name| program(name, &environment).is_some()),
+            Self::Display => program("Xvfb", &environment).is_some(),
         }
     }
 }

@@ -16,6 +16,7 @@ use std::process::Command;
 use crate::failure::{Failure, Result};
 use crate::steps::{self, Steps};
 use crate::system::{Need, has_bookworm_backports};
+use crate::windows::Wine;
 use crate::{foreign, ray, setup, shaders, viewer};
 use jobs::Job;
 use times::Times;
@@ -117,6 +118,8 @@ fn all_tests(root: &Path, extent: &Extent, lints: Vec<Command>, steps: &mut Step
     steps.time("device", || setup::ensure_device(&kiln))?;
 
     let shaders = compiled_shaders(root)?;
+    let has_windows = programs.iter().any(|program| program.name == WINDOWS);
+    let wine = has_windows.then(|| Wine::ensure(root, steps)).transpose()?;
     let settings = |command: &mut Command| {
         command.env(KILN, &kiln);
         if std::env::var_os(DRIVER_THREADS).is_none() {
@@ -128,10 +131,17 @@ fn all_tests(root: &Path, extent: &Extent, lints: Vec<Command>, steps: &mut Step
         if *extent == Extent::Full {
             command.env("KILN_FULL", "1");
         }
+        if let Some(wine) = &wine {
+            wine.settings(command);
+        }
     };
     let file = root.join("target/test-times.json");
     let mut times = Times::read(&file);
     let mut all = jobs::of(&programs, &times, settings);
+    if let (Some(wine), Some(job)) = (&wine, all.iter_mut().find(|job| job.program == WINDOWS)) {
+        job.commands.splice(0..0, wine.preparation(root)?);
+        job.seconds += BUILD_FOR_WINDOWS_S;
+    }
     // In one job with the lints: they wait for the same lock of cargo.
     let mut by_cargo = lints;
     if extent.has(UNIT) {
@@ -180,6 +190,11 @@ fn quick(root: &Path, steps: &mut Steps) -> Result<()> {
 
 /// The device test that compares a whole training step with its twin.
 const QUICK_STEP: &str = "gpu::step::plain_scene_in_all_variants";
+
+/// Runs the program for Windows, which is built beside other tests.
+const WINDOWS: &str = "windows";
+/// About how long that takes after a change.
+const BUILD_FOR_WINDOWS_S: f64 = 200.0;
 
 /// About how long lints and tests of documentation take, and kiln-ray's: the longest jobs go first.
 const BY_CARGO_S: f64 = 150.0;

@@ -1,50 +1,179 @@
-//! `cargo xtask windows`: checks that the program compiles for Windows.
+//! `cargo xtask windows`: builds the program for Windows, and runs it under Wine.
 //!
-//! Promises nothing of the result: it is neither linked nor run.
+//! Owns: `target/windows`: the build, Wine's prefix and a display without a screen. Promises: what the tests start is built from these
+//! sources. Refuses: judging what Wine does not have: memory under pressure, a watchdog, windows that are closed.
 
-use std::path::Path;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use crate::failure::{Failure, Result};
-use crate::steps;
+use crate::setup;
+use crate::steps::{self, Steps};
+use crate::system::Need;
 use crate::viewer::Compiler;
 
-const USAGE: &str =
-    "usage: cargo xtask windows    check that the program compiles for Windows (the first time takes minutes)";
+const USAGE: &str = "usage: cargo xtask windows
+  sets up mingw, Wine and a display without a screen, builds the program for Windows, runs it under Wine and compares what it
+  writes with what the program of this system writes (the first build takes minutes)";
 
 const TARGET: &str = "x86_64-pc-windows-gnu";
-/// Libraries in C are compiled on the way.
+/// Compiles libraries in C, and the little that stands in for Windows.
 const C_COMPILER: &str = "x86_64-w64-mingw32-gcc";
+/// What Wine 8 lacks, and a program that holds a file as scanners do.
+const HELPERS: [(&str, &[&str]); 2] = [
+    ("bcryptprimitives.dll", &["-shared", "bcryptprimitives.c", "-ladvapi32"]),
+    ("hold.exe", &["hold.c"]),
+];
+/// Names the folder with the program and its helpers to the tests.
+pub const FOLDER: &str = "KILN_WINDOWS";
 
 /// Runs the verb with its arguments.
 pub fn run(root: &Path, args: &[String]) -> Result<()> {
-    if !args.is_empty() {
-        return Err(Failure::usage(USAGE));
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {}
+        ["--help" | "-h"] => {
+            crate::say(USAGE);
+            return Ok(());
+        }
+        _ => return Err(Failure::usage(USAGE)),
     }
-    let has_c = Command::new(C_COMPILER).arg("--version").output().is_ok();
-    if !has_c {
-        return Err(Failure::set_up(format!(
-            "the program `{C_COMPILER}` does not run; it compiles libraries in C\nhint: \
-             `sudo apt-get install -y gcc-mingw-w64-x86-64`"
-        )));
+    let mut steps = Steps::default();
+    let result = alone(root, &mut steps);
+    steps.report();
+    result
+}
+
+fn alone(root: &Path, steps: &mut Steps) -> Result<()> {
+    steps.time("set-up", || setup::ensure(&[Need::Loader, Need::Driver]))?;
+    let wine = Wine::ensure(root, steps)?;
+    for command in wine.preparation(root)? {
+        steps.run("program for Windows", command, false)?;
     }
+    let mut tests = steps::cargo(root, &["test", "--workspace", "--test", "windows"]);
+    wine.settings(&mut tests);
+    steps.run_tests("tests", tests)
+}
+
+/// Wine on a display of its own, for as long as this lives.
+#[derive(Debug)]
+pub struct Wine {
+    prefix: PathBuf,
+    folder: PathBuf,
+    display: Child,
+    number: String,
+}
+
+impl Wine {
+    /// Installs what is missing and starts a display.
+    ///
+    /// # Errors
+    /// When something cannot be installed, or no display starts.
+    pub fn ensure(root: &Path, steps: &mut Steps) -> Result<Self> {
+        steps.time("set-up for Windows", || {
+            setup::ensure(&[Need::Mingw, Need::Wine, Need::Display])?;
+            // Where the compiler is rustup's; others bring sources.
+            let _ = Command::new("rustup")
+                .args(["target", "add", TARGET])
+                .current_dir(root)
+                .status();
+            let target = root.join("target").join("windows");
+            std::fs::create_dir_all(&target).map_err(|e| Failure::io("make", &target, e))?;
+            // Without a display Wine's Vulkan is that of 1.0.
+            let mut display = Command::new("Xvfb")
+                .args(["-displayfd", "1", "-nolisten", "tcp"])
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .spawn()
+                .map_err(|e| Failure::set_up(format!("cannot start Xvfb: {e}")))?;
+            let mut number = String::new();
+            if let Some(out) = display.stdout.as_mut() {
+                let _ = BufReader::new(out).read_line(&mut number);
+            }
+            let number = format!(":{}", number.trim());
+            let wine = Self {
+                prefix: target.join("wine"),
+                folder: target.join(TARGET).join("debug"),
+                display,
+                number,
+            };
+            std::fs::create_dir_all(&wine.prefix).map_err(|e| Failure::io("make", &wine.prefix, e))?;
+            wine.quietly("wineserver", &["-p"])?;
+            wine.quietly("wineboot", &["--init"])?;
+            Ok(wine)
+        })
+    }
+
+    /// Runs a program of Wine's whose children outlive it, and would hold the pipes of whoever started it.
+    fn quietly(&self, program: &str, args: &[&str]) -> Result<()> {
+        let mut command = Command::new(program);
+        self.settings(&mut command);
+        command
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        match command.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(Failure::new(format!("`{}` ended with {status}", steps::line(&command)))),
+            Err(e) => Err(Failure::set_up(format!("cannot start {program}: {e}"))),
+        }
+    }
+
+    /// What builds the program and its helpers, in this order.
+    ///
+    /// # Errors
+    /// When no compiler here can build for Windows.
+    pub fn preparation(&self, root: &Path) -> Result<Vec<Command>> {
+        let mut commands = vec![build(root)?];
+        for (name, args) in HELPERS {
+            let mut command = Command::new(C_COMPILER);
+            command
+                .current_dir(root.join("tests/windows"))
+                .args(["-O2", "-s", "-o"])
+                .arg(self.folder.join(name))
+                .args(args);
+            commands.push(command);
+        }
+        Ok(commands)
+    }
+
+    /// Lets a command and what it starts find program, prefix and display.
+    pub fn settings(&self, command: &mut Command) {
+        command
+            .env(FOLDER, &self.folder)
+            .env("WINEPREFIX", &self.prefix)
+            .env("WINEARCH", "win64")
+            .env("WINEDEBUG", "-all")
+            .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
+            .env("DISPLAY", &self.number);
+    }
+}
+
+impl Drop for Wine {
+    fn drop(&mut self) {
+        // There is nothing to be done about what does not end.
+        let _ = self.quietly("wineserver", &["-k"]);
+        let _ = self.display.kill();
+        let _ = self.display.wait();
+    }
+}
+
+/// Builds the program without optimisation: it trains for some steps only, and what it computes is the same.
+fn build(root: &Path) -> Result<Command> {
     let compiler = Compiler::find(TARGET)?;
     let mut command = Command::new(&compiler.cargo);
     command
         .current_dir(root)
-        .args(["check", "--locked", "-p", "kiln", "--target", TARGET]);
-    command.arg("--target-dir").arg(root.join("target").join("windows"));
-    command.env("RUSTC", &compiler.rustc).env_remove("RUSTUP_TOOLCHAIN");
+        .args(["build", "--locked", "-p", "kiln", "--target", TARGET])
+        .arg("--target-dir")
+        .arg(root.join("target").join("windows"))
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+        .env("RUSTC", &compiler.rustc)
+        .env_remove("RUSTUP_TOOLCHAIN");
     if compiler.std_source.is_some() {
         command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
     }
-    let line = steps::line(&command);
-    let status = command
-        .status()
-        .map_err(|e| Failure::new(format!("cannot start `{line}`: {e}")))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::new(format!("`{line}` ended with {status}")))
-    }
+    Ok(command)
 }

@@ -8,7 +8,7 @@ use super::Hazard;
 #[derive(Debug, thiserror::Error)]
 pub enum VkError {
     /// The Vulkan loader library is missing.
-    #[error("no Vulkan loader found ({0}); install the package `libvulkan1` (Debian, Ubuntu) or your GPU driver")]
+    #[error("no Vulkan loader found ({0}); {get}", get = loader())]
     Loader(String),
     /// No device satisfies the request.
     #[error("no usable Vulkan device: {0}")]
@@ -41,6 +41,9 @@ pub enum VkError {
         /// The driver's answer.
         result: vk::Result,
     },
+    /// The driver ended another process that opened the device.
+    #[error("{0}")]
+    DriverDied(Box<DriverDeath>),
     /// The device was lost.
     #[error("the Vulkan device was lost during {during}")]
     Lost {
@@ -61,6 +64,26 @@ pub enum VkError {
         /// The driver's answer.
         result: vk::Result,
     },
+}
+
+/// How a driver ended a process.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the driver `{driver}` dies when it opens `{device}`: {how}")]
+pub struct DriverDeath {
+    /// Device name as the driver reports it.
+    pub device: String,
+    /// Name and version of the driver.
+    pub driver: String,
+    /// Signal or exception.
+    pub how: String,
+}
+
+/// Where a loader comes from.
+const fn loader() -> &'static str {
+    match cfg!(windows) {
+        true => "the driver from the card's vendor brings it",
+        false => "install the package `libvulkan1` (Debian, Ubuntu) or your GPU driver",
+    }
 }
 
 fn amount(bytes: u64) -> String {

@@ -1,49 +1,12 @@
-//! What surrounds the process: system, container, drivers as files. From it follows why a device is missing, and what to do.
+//! Why a device is missing, and what to do: it follows from what surrounds the process.
 
-use std::fs::{self, File};
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use kiln_system::Surroundings;
 
-use kiln_files::read_text;
-
+use super::sentences::{Drivers, has_old_barriers};
 use kiln_gpu::vk::{Caps, DeviceKind};
-
-/// Most bytes of a file of the system that are read.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Vendor of NVIDIA's cards.
 const NVIDIA: u32 = 0x10de;
-
-/// Where drivers register with the loader.
-const MANIFESTS: [&str; 3] = [
-    "etc/vulkan/icd.d",
-    "usr/share/vulkan/icd.d",
-    "usr/local/share/vulkan/icd.d",
-];
-
-/// Variables that name drivers in place of these folders; the first one that is set counts.
-const CHOOSERS: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
-
-/// The machine as a process sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Surroundings {
-    /// Windows' Linux.
-    wsl2: bool,
-    /// `/dev/dxg`, by which WSL2 reaches the card.
-    dxg: bool,
-    /// Inside of a container.
-    container: bool,
-    /// NVIDIA's kernel driver answers here.
-    nvidia: bool,
-    /// `NVIDIA_DRIVER_CAPABILITIES`: the parts of that driver that a container was given.
-    nvidia_capabilities: Option<String>,
-    /// Render nodes, and whether this user may open them.
-    render_nodes: Vec<(String, bool)>,
-    /// Names of the drivers' manifests.
-    manifests: Vec<String>,
-    /// The variable that chooses drivers and the files it names that are not there.
-    missing_choice: Option<(&'static str, Vec<String>)>,
-}
 
 /// What the loader said.
 #[derive(Clone, Copy)]
@@ -54,176 +17,154 @@ pub(super) enum Found<'a> {
     Devices(&'a [Caps]),
 }
 
-impl Surroundings {
-    /// Of this process.
-    pub(super) fn here() -> Self {
-        Self::read(Path::new("/"), &|name| std::env::var(name).ok())
+/// Why there is no more than what was found in these surroundings, and what to do; what comes first helps first.
+pub(super) fn advice(around: &Surroundings, found: Found<'_>) -> Vec<String> {
+    let Found::Devices(devices) = found else {
+        return vec![no_loader(around)];
+    };
+    let mut lines = Vec::new();
+    if let Some(variable) = around.chosen_by.filter(|_| !around.missing.is_empty()) {
+        lines.push(format!(
+            "`{variable}` names {}, which is not there; without the variable the loader looks for drivers itself",
+            around.missing.join(", ")
+        ));
     }
+    let has_gpu = devices.iter().any(|d| d.kind != DeviceKind::Cpu);
+    let has_nvidia = devices
+        .iter()
+        .any(|d| d.vendor_id == NVIDIA && d.kind != DeviceKind::Cpu);
+    if around.nvidia && !has_nvidia {
+        lines.push(nvidia(around));
+    }
+    if around.wsl {
+        lines.extend(wsl(around, devices, has_gpu));
+    } else if !has_gpu && !around.nvidia {
+        lines.extend(missing_gpu(around));
+    }
+    if !has_gpu {
+        lines.extend(no_gpu(around, devices));
+    }
+    lines
+}
 
-    /// Of a process whose file system begins at `root` and whose variables `var` gives.
-    fn read(root: &Path, var: &dyn Fn(&str) -> Option<String>) -> Self {
-        let text = |path: &str| read_text(&root.join(path), MOST_BYTES).unwrap_or_default();
-        let is_there = |path: &str| root.join(path).exists();
-        let names = |path: &str| -> Vec<String> {
-            let entries = fs::read_dir(root.join(path)).into_iter().flatten().flatten();
-            entries
-                .map(|entry| entry.file_name().to_string_lossy().into_owned())
-                .collect()
-        };
-        let groups = text("proc/1/cgroup");
-        let in_group = ["docker", "kubepods", "containerd", "lxc", "libpod"];
-        let mut manifests: Vec<String> = MANIFESTS.iter().flat_map(|folder| names(folder)).collect();
-        manifests.sort();
-        let mut render_nodes: Vec<(String, bool)> = names("dev/dri")
-            .into_iter()
-            .filter(|name| name.starts_with("renderD"))
-            .map(|name| {
-                let opened = File::options()
-                    .read(true)
-                    .write(true)
-                    .open(root.join("dev/dri").join(&name));
-                let refused = opened.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
-                (format!("/dev/dri/{name}"), !refused)
-            })
-            .collect();
-        render_nodes.sort();
-        let chosen = CHOOSERS.into_iter().find_map(|name| Some((name, var(name)?)));
-        let missing_choice = chosen.and_then(|(name, list)| {
-            let inside = |path: &str| root.join(PathBuf::from(path).strip_prefix("/").unwrap_or(Path::new(path)));
-            let files = list
-                .split(':')
-                .filter(|path| !path.is_empty() && !inside(path).exists());
-            let missing: Vec<String> = files.map(str::to_owned).collect();
-            (!missing.is_empty()).then_some((name, missing))
+fn no_loader(around: &Surroundings) -> String {
+    if around.windows {
+        return "there is no Vulkan loader, `vulkan-1.dll`: the driver from the card's vendor brings it".to_owned();
+    }
+    let inside = if around.container {
+        " in the container's image"
+    } else {
+        ""
+    };
+    format!(
+        "there is no Vulkan loader: install `libvulkan1` (Debian, Ubuntu), `vulkan-loader` (Fedora) or \
+         `vulkan-icd-loader` (Arch){inside}"
+    )
+}
+
+fn no_gpu(around: &Surroundings, devices: &[Caps]) -> Option<String> {
+    if !devices.is_empty() {
+        return Some(
+            "only a CPU driver answers; training on it is slow and needs `--allow-cpu` or `--profile cpu`".to_owned(),
+        );
+    }
+    let names = around.manifests.join(", ");
+    match (around.chosen_by, around.manifests.is_empty()) {
+        // All that it names is missing, which was said.
+        (Some(_), true) => None,
+        (Some(variable), false) => Some(format!(
+            "`{variable}` chooses {names}, which finds no device; without the variable the loader looks for drivers itself"
+        )),
+        (None, false) => Some(format!("no driver of these finds a device: {names}")),
+        (None, true) if around.windows => {
+            Some("no Vulkan driver finds a device: install the driver from the card's vendor, not Windows' own".to_owned())
+        }
+        (None, true) => Some(
+            "no Vulkan driver is installed: install that of the card, or `mesa-vulkan-drivers` for Mesa's, the CPU driver \
+             among them"
+                .to_owned(),
+        ),
+    }
+}
+
+fn nvidia(around: &Surroundings) -> String {
+    let given = around.nvidia_capabilities.as_deref().unwrap_or("compute,utility");
+    let has_graphics = given.split(',').any(|part| matches!(part.trim(), "graphics" | "all"));
+    if around.container && !has_graphics {
+        return format!(
+            "the container has NVIDIA's driver without its Vulkan part (capabilities: {given}): start it with `--gpus all \
+             -e NVIDIA_DRIVER_CAPABILITIES=compute,graphics,utility`"
+        );
+    }
+    if around.manifests.iter().any(|name| name.starts_with("nvidia")) {
+        return "NVIDIA's driver is there and lists no device: its kernel module and libraries may be of different \
+                versions, which a restart mends after an update"
+            .to_owned();
+    }
+    "NVIDIA's driver is there without its Vulkan part: install `libnvidia-gl-VERSION` (Ubuntu), `nvidia-vulkan-icd` \
+     (Debian) or the driver's full package"
+        .to_owned()
+}
+
+fn wsl(around: &Surroundings, devices: &[Caps], has_gpu: bool) -> Option<String> {
+    let drivers = Drivers::of(around, devices);
+    if let Drivers::Translating(caps) = drivers {
+        return has_old_barriers(&caps.driver).then(|| {
+            format!(
+                "`{}` is older than Mesa 24.1, whose dzn was the first to order indirect dispatches: a newer Mesa is in Kisak's \
+                 PPA (`sudo add-apt-repository ppa:kisak/kisak-mesa`)",
+                caps.driver
+            )
         });
-        Self {
-            wsl2: text("proc/sys/kernel/osrelease").to_lowercase().contains("microsoft")
-                || text("proc/version").to_lowercase().contains("microsoft"),
-            dxg: is_there("dev/dxg"),
-            container: is_there(".dockerenv")
-                || is_there("run/.containerenv")
-                || in_group.iter().any(|word| groups.contains(word)),
-            nvidia: is_there("proc/driver/nvidia/version") || is_there("dev/nvidiactl"),
-            nvidia_capabilities: var("NVIDIA_DRIVER_CAPABILITIES"),
-            render_nodes,
-            manifests,
-            missing_choice,
-        }
     }
-
-    /// Why there is no more than what was found, and what to do; what comes first helps first.
-    pub(super) fn advice(&self, found: Found<'_>) -> Vec<String> {
-        let Found::Devices(devices) = found else {
-            let inside = if self.container {
-                " in the container's image"
-            } else {
-                ""
-            };
-            return vec![format!(
-                "there is no Vulkan loader: install `libvulkan1` (Debian, Ubuntu), `vulkan-loader` (Fedora) or \
-                 `vulkan-icd-loader` (Arch){inside}"
-            )];
-        };
-        let mut lines = Vec::new();
-        if let Some((variable, missing)) = &self.missing_choice {
-            lines.push(format!(
-                "`{variable}` names {}, which is not there; without the variable the loader looks for drivers itself",
-                missing.join(", ")
-            ));
-        }
-        let has_gpu = devices.iter().any(|d| d.kind != DeviceKind::Cpu);
-        let has_nvidia = devices
-            .iter()
-            .any(|d| d.vendor_id == NVIDIA && d.kind != DeviceKind::Cpu);
-        if self.nvidia && !has_nvidia {
-            lines.push(self.nvidia_advice());
-        }
-        if self.wsl2 {
-            lines.extend(self.wsl2_advice(devices, has_gpu));
-        } else if !has_gpu && !self.nvidia {
-            lines.extend(self.missing_gpu());
-        }
-        if !has_gpu {
-            lines.push(match devices {
-                [] if self.manifests.is_empty() => {
-                    "no Vulkan driver is installed: install that of the card, or `mesa-vulkan-drivers` for Mesa's, the CPU \
-                     driver among them"
-                        .to_owned()
-                }
-                [] => format!("no driver of these finds a device: {}", self.manifests.join(", ")),
-                _ => "only a CPU driver answers; training on it is slow and needs `--allow-cpu` or `--profile cpu`".to_owned(),
-            });
-        }
-        lines
+    if has_gpu {
+        return None;
     }
-
-    fn nvidia_advice(&self) -> String {
-        let given = self.nvidia_capabilities.as_deref().unwrap_or("compute,utility");
-        let has_graphics = given.split(',').any(|part| matches!(part.trim(), "graphics" | "all"));
-        if self.container && !has_graphics {
-            return format!(
-                "the container has NVIDIA's driver without its Vulkan part (capabilities: {given}): start it with `--gpus all \
-                 -e NVIDIA_DRIVER_CAPABILITIES=compute,graphics,utility`"
-            );
-        }
-        if self.manifests.iter().any(|name| name.starts_with("nvidia")) {
-            return "NVIDIA's driver is there and lists no device: its kernel module and libraries may be of different \
-                    versions, which a restart mends after an update"
-                .to_owned();
-        }
-        "NVIDIA's driver is there without its Vulkan part: install `libnvidia-gl-VERSION` (Ubuntu), `nvidia-vulkan-icd` \
-         (Debian) or the driver's full package"
+    Some(if !around.dxg {
+        "WSL2 has no `/dev/dxg` here, so no card can be reached from Linux: `wsl --update` and a current driver on the Windows side \
+         bring it"
             .to_owned()
-    }
+    } else if !drivers.has_dzn() {
+        "under WSL2 cards have no Vulkan driver of their own; `kiln.exe` uses the card directly, and inside of WSL2 Mesa's dzn \
+         driver reaches it, which most distributions do not build"
+            .to_owned()
+    } else if !around.knows_wsl_libraries {
+        "Mesa's dzn is there but finds no card, and the linker does not know `/usr/lib/wsl/lib`: `echo /usr/lib/wsl/lib | sudo tee \
+         /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig`"
+            .to_owned()
+    } else {
+        "Mesa's dzn is there but finds no card, although the linker knows `/usr/lib/wsl/lib`: a current driver on the Windows side \
+         and `wsl --update` may bring it"
+            .to_owned()
+    })
+}
 
-    fn wsl2_advice(&self, devices: &[Caps], has_gpu: bool) -> Vec<String> {
-        let mut lines = Vec::new();
-        if devices.iter().any(|d| d.name.starts_with("Microsoft Direct3D12")) {
-            lines.push(
-                "this is Mesa's dzn driver over Direct3D 12, which calls itself not conformant: it runs the portable tier, and \
-                 a build for Windows uses the card's own driver and is quicker"
-                    .to_owned(),
-            );
-        } else if !has_gpu && !self.dxg {
-            lines.push(
-                "WSL2 has no `/dev/dxg` here, so no card can be reached: `wsl --update` and a current driver on the Windows side \
-                 bring it"
-                    .to_owned(),
-            );
-        } else if !has_gpu {
-            lines.push(
-                "under WSL2 cards have no Vulkan driver of their own; a build for Windows uses the card directly, and inside of \
-                 WSL2 Mesa's dzn driver reaches it, which most distributions do not build"
-                    .to_owned(),
-            );
-        }
-        lines
+/// On a machine that is neither NVIDIA's nor WSL2.
+fn missing_gpu(around: &Surroundings) -> Option<String> {
+    let closed: Vec<&str> = around
+        .render_nodes
+        .iter()
+        .filter(|(_, open)| !open)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !closed.is_empty() {
+        return Some(format!(
+            "this user may not open {}: `sudo usermod -aG render $USER`, then log in again",
+            closed.join(", ")
+        ));
     }
-
-    /// On a machine that is neither NVIDIA's nor WSL2.
-    fn missing_gpu(&self) -> Option<String> {
-        let closed: Vec<&str> = self
-            .render_nodes
-            .iter()
-            .filter(|(_, open)| !open)
-            .map(|(name, _)| name.as_str())
-            .collect();
-        if !closed.is_empty() {
-            return Some(format!(
-                "this user may not open {}: `sudo usermod -aG render $USER`, then log in again",
-                closed.join(", ")
-            ));
-        }
-        (self.container && self.render_nodes.is_empty()).then(|| {
-            "the container sees no GPU: start it with `--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,graphics,utility` \
-             (NVIDIA) or `--device /dev/dri` (AMD, Intel)"
-                .to_owned()
-        })
-    }
+    (around.container && around.render_nodes.is_empty()).then(|| {
+        "the container sees no GPU: start it with `--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,graphics,utility` \
+         (NVIDIA) or `--device /dev/dri` (AMD, Intel)"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::indexing_slicing, reason = "tests stop at the first surprise")]
+    use std::ffi::OsString;
+
     use super::*;
     use kiln_scratch::Scratch;
 
@@ -235,7 +176,7 @@ mod tests {
         }
         let var = |name: &str| {
             let found = variables.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
+            found.map(|(_, value)| OsString::from(value))
         };
         Surroundings::read(scratch.path(), &var)
     }
@@ -250,9 +191,15 @@ mod tests {
         device("llvmpipe (LLVM 15)", DeviceKind::Cpu, 0x10005)
     }
 
+    fn dzn(driver: &str) -> Caps {
+        let mut caps = device("Microsoft Direct3D12 (Card 80)", DeviceKind::Discrete, NVIDIA);
+        (caps.driver, caps.translates) = (driver.to_owned(), true);
+        caps
+    }
+
     /// Stops unless there is advice for each of `words`, in this order, and no other.
     fn tells(around: &Surroundings, found: Found<'_>, words: &[&str]) {
-        let lines = around.advice(found);
+        let lines = advice(around, found);
         assert_eq!(lines.len(), words.len(), "{lines:#?}");
         for (line, word) in lines.iter().zip(words) {
             assert!(line.contains(word), "`{word}` is not in: {line}");
@@ -261,6 +208,8 @@ mod tests {
 
     const LAVAPIPE: (&str, &str) = ("usr/share/vulkan/icd.d/lvp_icd.x86_64.json", "{}");
     const WSL: (&str, &str) = ("proc/sys/kernel/osrelease", "5.15.167.4-microsoft-standard-WSL2\n");
+    const DXG: (&str, &str) = ("dev/dxg", "");
+    const DZN: (&str, &str) = ("usr/share/vulkan/icd.d/dzn_icd.x86_64.json", "{}");
     const DOCKER: (&str, &str) = (".dockerenv", "");
     const NVIDIA_MODULE: (&str, &str) = ("proc/driver/nvidia/version", "NVRM version: 570\n");
 
@@ -317,21 +266,49 @@ mod tests {
     }
 
     #[test]
-    fn wsl2_is_told_of_its_three_states() {
+    fn wsl2_has_five_states() {
         let cpu = [cpu()];
         tells(
             &machine(&[LAVAPIPE, WSL], &[]),
             Found::Devices(&cpu),
             &["no `/dev/dxg`", "only a CPU driver"],
         );
-        let around = machine(&[LAVAPIPE, WSL, ("dev/dxg", "")], &[]);
+        let around = machine(&[LAVAPIPE, WSL, DXG], &[]);
         tells(
             &around,
             Found::Devices(&cpu),
-            &["a build for Windows uses the card directly", "only a CPU driver"],
+            &["`kiln.exe` uses the card directly", "only a CPU driver"],
         );
-        let dzn = [device("Microsoft Direct3D12 (Card 80)", DeviceKind::Discrete, 0x1414)];
-        tells(&around, Found::Devices(&dzn), &["dzn driver over Direct3D 12"]);
+        let around = machine(&[LAVAPIPE, DZN, WSL, DXG], &[]);
+        tells(
+            &around,
+            Found::Devices(&cpu),
+            &["does not know `/usr/lib/wsl/lib`: `echo", "only a CPU driver"],
+        );
+        let linker = ("etc/ld.so.conf.d/ld.wsl.conf", "/usr/lib/wsl/lib\n");
+        let around = machine(&[LAVAPIPE, DZN, WSL, DXG, linker], &[]);
+        tells(
+            &around,
+            Found::Devices(&cpu),
+            &["although the linker knows", "only a CPU driver"],
+        );
+        // dzn gives a card's own vendor. What it is, the three sentences say.
+        tells(&around, Found::Devices(&[dzn("Dozen Mesa 25.0.7")]), &[]);
+        tells(
+            &around,
+            Found::Devices(&[dzn("Dozen Mesa 23.3.6")]),
+            &["older than Mesa 24.1"],
+        );
+    }
+
+    #[test]
+    fn windows_is_no_place_for_packages_of_linux() {
+        let around = Surroundings {
+            windows: true,
+            ..Surroundings::default()
+        };
+        tells(&around, Found::NoLoader, &["`vulkan-1.dll`"]);
+        tells(&around, Found::Devices(&[]), &["the driver from the card's vendor"]);
     }
 
     #[test]
@@ -350,10 +327,15 @@ mod tests {
         tells(
             &machine(&[LAVAPIPE], &chosen),
             Found::Devices(&[]),
-            &[
-                "`VK_ICD_FILENAMES` names /usr/share/vulkan/icd.d/nvidia_icd.json",
-                "lvp_icd",
-            ],
+            &["`VK_ICD_FILENAMES` names /usr/share/vulkan/icd.d/nvidia_icd.json"],
+        );
+        // What the loader does not read is not listed.
+        let there = [("VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")];
+        let around = machine(&[LAVAPIPE, DZN], &there);
+        let lines = advice(&around, Found::Devices(&[]));
+        assert!(
+            lines.len() == 1 && lines[0].contains("`VK_DRIVER_FILES` chooses lvp_icd.x86_64.json, which"),
+            "{lines:?}"
         );
         let there = [("VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")];
         tells(

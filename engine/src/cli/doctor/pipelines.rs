@@ -22,6 +22,10 @@ pub(super) fn print(out: &mut dyn Write) -> io::Result<()> {
     };
     for caps in instance.devices().unwrap_or_default() {
         writeln!(out, "{}: {}", caps.index, caps.name)?;
+        if let Err(error) = super::death(&caps) {
+            writeln!(out, "   {error}")?;
+            continue;
+        }
         match lines(&instance, caps) {
             Ok(lines) if lines.is_empty() => {
                 writeln!(

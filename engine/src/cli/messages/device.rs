@@ -4,7 +4,7 @@ use ash::vk::Result as Code;
 
 use super::{complete, golden};
 use kiln_gpu::memory::MemoryError;
-use kiln_gpu::vk::{Hazard, VkError};
+use kiln_gpu::vk::{DriverDeath, Hazard, VkError};
 use kiln_program::Tag;
 
 #[test]
@@ -27,6 +27,11 @@ fn devices() {
             driver: "Dozen Mesa 25.0.7".to_owned(),
             result: Code::ERROR_OUT_OF_HOST_MEMORY,
         },
+        VkError::DriverDied(Box::new(DriverDeath {
+            device: "Microsoft Direct3D12 (Card 80)".to_owned(),
+            driver: "Dozen Mesa 26.1.0".to_owned(),
+            how: "signal 11 (invalid memory)".to_owned(),
+        })),
         VkError::Lost {
             during: "step".to_owned(),
         },
@@ -52,6 +57,7 @@ fn devices() {
             Unsupported,
             OutOfMemory,
             Pipeline,
+            DriverDied,
             Lost,
             Hazard,
             Timeout,

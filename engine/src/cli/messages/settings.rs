@@ -1,7 +1,7 @@
 //! Command line and configuration.
 
 use super::{complete, golden, path};
-use crate::cli::{ProfilesError, UsageError, parse};
+use crate::cli::{ProfilesError, UsageError, WindowsError, parse};
 use kiln_config::{At, AutoError, ConfigError};
 
 fn typed(line: &str) -> UsageError {
@@ -91,6 +91,19 @@ fn command_line() {
         ProfilesError::Write(super::system(std::io::ErrorKind::StorageFull)),
     ];
     examples.extend(complete!(ProfilesError, profiles, [Config, Write]));
+    let windows = vec![
+        WindowsError::NotWsl,
+        WindowsError::NoProgram,
+        WindowsError::Path {
+            path: "garden".to_owned(),
+            reason: super::system(std::io::ErrorKind::NotFound),
+        },
+        WindowsError::Start {
+            program: "/mnt/c/kiln/kiln.exe".into(),
+            reason: super::system(std::io::ErrorKind::PermissionDenied),
+        },
+    ];
+    examples.extend(complete!(WindowsError, windows, [NotWsl, NoProgram, Path, Start]));
     golden("command_line", examples);
 }
 

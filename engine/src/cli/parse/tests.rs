@@ -117,6 +117,7 @@ fn resume_quiet_and_other_commands() {
     assert_eq!(
         parse(["kiln", "doctor"]).unwrap(),
         Request::Doctor(Doctor {
+            trial: None,
             pipelines: false,
             json: false
         })

@@ -58,7 +58,7 @@ fn print_stages(outlook: &StagesOutlook, out: &mut dyn Write) -> io::Result<()> 
     if let Some((report, triangles)) = &outlook.refine {
         let gaussians = report.capacities.n_limit;
         writeln!(out, "stage refine, of {triangles} triangles with {gaussians} Gaussians")?;
-        let bytes = report.device_bytes;
+        let bytes = report.device_bytes + report.driver_bytes;
         writeln!(out, "  device total    {:>12.1}  ({bytes} bytes)", mib(bytes))?;
         writeln!(out, "  host-visible    {:>12.1}", mib(report.host_bytes))?;
     }

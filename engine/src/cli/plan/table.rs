@@ -50,7 +50,7 @@ pub(super) fn print(planned: &Planned, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "verdict: fits, {:.1} % of the cap, {:.1} bytes a {row} persistent",
-        100.0 * report.device_bytes as f64 / report.budget.cap_bytes.max(1) as f64,
+        100.0 * (report.device_bytes + report.driver_bytes) as f64 / report.budget.cap_bytes.max(1) as f64,
         report.classes.first().map_or(0, |(_, b)| *b) as f64 / f64::from(rows)
     )
 }
@@ -104,7 +104,11 @@ fn print_memory(planned: &Planned, out: &mut dyn Write) -> io::Result<()> {
             mib(*bytes)
         )?;
     }
-    writeln!(out, "  {:<16} {:>12.1}", "device total", mib(report.device_bytes))?;
+    if report.driver_bytes > 0 {
+        writeln!(out, "  {:<16} {:>12.1}", "driver's own", mib(report.driver_bytes))?;
+    }
+    let device_bytes = report.device_bytes + report.driver_bytes;
+    writeln!(out, "  {:<16} {:>12.1}", "device total", mib(device_bytes))?;
     writeln!(out, "  {:<16} {:>12.1}", "cap", mib(report.budget.cap_bytes))?;
     writeln!(out, "  arena live peak  {:>12.1}", mib(report.arena_live_bytes))?;
     writeln!(

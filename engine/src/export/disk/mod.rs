@@ -125,15 +125,15 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(File::create_new(path)?))
+        Ok(Box::new(patiently(|| File::create_new(path))?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        patiently(|| fs::rename(from, to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+        patiently(|| fs::remove_file(path))
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -154,6 +154,46 @@ impl Disk for RealDisk {
     fn sync_folder(&self, _path: &Path) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Does what another program may stand in the way of for a moment: on Windows a file that a scanner, an indexer or an editor has open can
+/// be neither replaced nor removed.
+#[cfg(windows)]
+fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    use std::time::{Duration, Instant};
+    /// Scanners let go within this.
+    const PATIENCE: Duration = Duration::from_secs(2);
+    /// `ERROR_SHARING_VIOLATION`, `ERROR_LOCK_VIOLATION`
+    const HELD: [i32; 2] = [32, 33];
+    /// `ERROR_ACCESS_DENIED`, which the replacement of an open file gives as well.
+    const DENIED: i32 = 5;
+
+    let start = Instant::now();
+    loop {
+        let error = match work() {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let code = error.raw_os_error().unwrap_or_default();
+        if !HELD.contains(&code) && code != DENIED {
+            return Err(error);
+        }
+        if start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(20));
+        } else if HELD.contains(&code) {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another program has it open: a scanner, an indexer, an editor or a preview; close it there and try again",
+            ));
+        } else {
+            return Err(error);
+        }
+    }
+}
+
+#[cfg(not(windows))]
+fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    work()
 }
 
 impl DiskFile for File {

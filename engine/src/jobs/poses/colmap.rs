@@ -16,8 +16,12 @@ use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
 use kiln_scene::photos_below;
 
-/// The program.
-const PROGRAM: &str = "colmap";
+/// The program, and on Windows the script that its archive brings to start it from outside of its folder.
+const PROGRAMS: &[&str] = if cfg!(windows) {
+    &["colmap.exe", "COLMAP.bat"]
+} else {
+    &["colmap"]
+};
 /// What it prints, in its folder.
 pub(super) const LOG: &str = "colmap.log";
 /// How its mapper ends, with an error, where photos do not hang together.
@@ -33,7 +37,7 @@ const SHOWN_LINES: usize = 4;
 pub(super) fn found() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders)
-        .map(|folder| folder.join(PROGRAM))
+        .flat_map(|folder| PROGRAMS.iter().map(move |program| folder.join(program)))
         .find(|path| path.is_file())
 }
 

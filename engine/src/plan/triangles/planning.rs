@@ -9,7 +9,7 @@ use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
 use crate::plan::planning::{Candidate, SIZE_STEP, largest, resident_bytes};
 use crate::plan::readback::EvalReadback;
-use crate::plan::{Faults, PlanError, Remedies, TrianglesError, available_bytes, layout_of};
+use crate::plan::{Faults, PlanError, Remedies, TrianglesError, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
 use crate::step::{self, BandTensors, Capacities, ResidentImages, StepTensors, Terms, TriangleSizes, Turns};
 use kiln_config::{MostGaussians, Profile, TriangleGradient};
@@ -164,7 +164,7 @@ pub fn plan(
         faults,
     };
     let best = search.best()?;
-    check_memory(profile, vertices_of(&best), available_bytes())?;
+    check_memory(profile, vertices_of(&best), kiln_system::available_bytes())?;
     let demand = Demand {
         gaussians: start.triangles,
         visible_share: 1.0,
@@ -211,7 +211,7 @@ impl Search<'_> {
     }
 
     fn fits(&self, candidate: &Candidate) -> bool {
-        candidate.placed.device_bytes() <= self.budget.cap_bytes
+        candidate.needed_bytes <= self.budget.cap_bytes
     }
 
     /// The largest plan that fits: intersections give way first, then triangles, then vertices.
@@ -235,7 +235,7 @@ impl Search<'_> {
         if fits(&least) {
             return largest(0, GENEROUS, least, |level| self.build(wanted, LEAST, level), fits);
         }
-        self.fewer(least.placed.device_bytes())
+        self.fewer(least.needed_bytes)
     }
 
     /// The plan with as many vertices as fit, where those wanted take `needed_bytes`.
@@ -243,7 +243,7 @@ impl Search<'_> {
         let start = self.start.vertices;
         let least = self.build(start, LEAST, 0)?;
         if !self.fits(&least) {
-            return Err(self.does_not_fit(least.placed.device_bytes())?.into());
+            return Err(self.does_not_fit(least.needed_bytes)?.into());
         }
         // Sizes on a fixed grid: a run that goes on with more vertices finds the same capacity.
         let (low, high) = (start.div_ceil(SIZE_STEP), self.wanted / SIZE_STEP + 1);

@@ -23,9 +23,11 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use kiln_system::Locked;
 
 pub use environment::{Allocation, COMMIT, Engine, Environment, Host};
 pub use error::RunFolderError;
@@ -35,7 +37,7 @@ pub use paths::{
     environment_path, eval_path, memory_path, models_path, record_path,
 };
 pub use place::{Which, place};
-pub use presence::{is_written_to, stored_name, try_for_a_moment};
+pub use presence::{is_written_to, stored_name};
 pub use record::{
     EvalRecord, Iterations, PlyKind, PlyRecord, RunRecord, RunScene, SCHEMA_VERSION, SetRecord, StageRecord, Status,
 };
@@ -86,7 +88,7 @@ pub struct RunFolder {
     root: PathBuf,
     record: RunRecord,
     /// Held for its lock.
-    lock: Option<File>,
+    lock: Locked,
 }
 
 impl RunFolder {
@@ -98,9 +100,10 @@ impl RunFolder {
     pub fn create(root: &Path, existing: Existing, run: NewRun) -> Result<Self, RunFolderError> {
         make_folder(root)?;
         let lock = lock(root)?;
+        let is_held = matches!(lock, Locked::Held(_));
         let old = present(root)?;
         refuse_links(root)?;
-        if old.is_some() && lock.is_some() {
+        if old.is_some() && is_held {
             remove_leftovers(root);
         }
         let record = match (&old, existing) {
@@ -114,7 +117,7 @@ impl RunFolder {
             (Some(old), Existing::Refuse) => {
                 return Err(RunFolderError::Exists {
                     path: root.to_owned(),
-                    status: old.status.found(lock.is_some().then_some(false)),
+                    status: old.status.found(is_held.then_some(false)),
                     done: old.iterations.done,
                     total: old.iterations.total,
                 });
@@ -182,7 +185,7 @@ impl RunFolder {
     /// # Errors
     /// When `run.json` cannot be written.
     pub fn go_on(&mut self) -> Result<(), RunFolderError> {
-        if self.lock.is_some() {
+        if matches!(self.lock, Locked::Held(_)) {
             remove_leftovers(&self.root);
         }
         (self.record.status, self.record.message) = (Status::Running, None);
@@ -471,7 +474,7 @@ impl Drop for RunFolder {
 
 /// `path` from the root of the file system, where it can be found.
 fn absolute(path: &Path) -> String {
-    let found = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let found = dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     found.display().to_string()
 }
 

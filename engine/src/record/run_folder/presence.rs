@@ -1,10 +1,9 @@
 //! Whether a folder holds a run, and whether a process writes to it; removing a run and nothing else.
 
-use std::fs::{self, File};
-#[cfg(unix)]
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+
+use kiln_system::Locked;
 
 use super::error::RunFolderError;
 use super::paths::{
@@ -14,11 +13,6 @@ use super::paths::{
 use super::record::RunRecord;
 use crate::export::{ExportError, refuse_links_below};
 use crate::record::sinks::{EVENTS_PREFIX, MEMORY_FILE, METRICS_FILE};
-
-/// Who asks whether a folder is written to holds its lock for a moment; whoever writes holds it for longer than this.
-const MOMENT: Duration = Duration::from_millis(500);
-/// Between two tries.
-const TRY_AGAIN: Duration = Duration::from_millis(5);
 
 /// Every name a run writes at the top of its folder, besides TensorBoard's event files. The index comes last: a folder that lost only some of these is
 /// still known as a run.
@@ -48,28 +42,10 @@ pub fn stored_name(root: &Path) -> Option<String> {
     RunRecord::read(&root.join(RUN)).ok().map(|record| record.name)
 }
 
-/// True while a process writes to the run in `root`; none where the file system does not show it.
+/// True while a process writes to the run in `root`; none where that is not known.
 #[must_use]
-#[cfg(unix)]
 pub fn is_written_to(root: &Path) -> Option<bool> {
-    // A pipe in the place of the folder would let whoever opens it wait.
-    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NONBLOCK;
-    let folder = File::options()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(root);
-    match folder.ok()?.try_lock_shared() {
-        Ok(()) => Some(false),
-        Err(fs::TryLockError::WouldBlock) => Some(true),
-        Err(fs::TryLockError::Error(_)) => None,
-    }
-}
-
-/// Folders cannot be opened elsewhere.
-#[must_use]
-#[cfg(not(unix))]
-pub fn is_written_to(_root: &Path) -> Option<bool> {
-    None
+    kiln_system::is_locked(root)
 }
 
 /// The index of the run in the folder, if there is one.
@@ -127,59 +103,13 @@ fn event_files(root: &Path) -> Result<Vec<String>, RunFolderError> {
     Ok(events)
 }
 
-/// Tries to lock until that works, or a moment has passed.
+/// Locks the folder against other processes.
 ///
 /// # Errors
-/// Those of `lock`.
-pub fn try_for_a_moment(lock: impl Fn() -> Result<(), fs::TryLockError>) -> Result<(), fs::TryLockError> {
-    let start = Instant::now();
-    loop {
-        match lock() {
-            Err(fs::TryLockError::WouldBlock) if start.elapsed() < MOMENT => std::thread::sleep(TRY_AGAIN),
-            result => return result,
-        }
-    }
-}
-
-/// Locks the folder against other processes; the system lets go of the lock when the process ends, however it ends.
-#[cfg(unix)]
-pub(super) fn lock(root: &Path) -> Result<Option<File>, RunFolderError> {
-    let folder = File::open(root).map_err(|source| ExportError::new(root, source))?;
-    match try_for_a_moment(|| folder.try_lock()) {
-        Ok(()) => Ok(Some(folder)),
-        Err(fs::TryLockError::WouldBlock) => Err(RunFolderError::Busy { path: root.to_owned() }),
-        // Some network file systems have no locks; training there is no worse than before locks.
-        Err(fs::TryLockError::Error(_)) => Ok(None),
-    }
-}
-
-/// Folders cannot be opened elsewhere.
-#[cfg(not(unix))]
-pub(super) fn lock(_root: &Path) -> Result<Option<File>, RunFolderError> {
-    Ok(None)
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use super::*;
-    use kiln_scratch::Scratch;
-
-    #[test]
-    fn who_looks_for_a_moment_keeps_no_writer_out() {
-        let folder = Scratch::new();
-        let looks = File::open(folder.path()).unwrap();
-        looks.try_lock_shared().unwrap();
-        let writer = std::thread::scope(|scope| {
-            let writer = scope.spawn(|| lock(folder.path()));
-            std::thread::sleep(MOMENT / 5);
-            looks.unlock().unwrap();
-            writer.join().unwrap().unwrap()
-        });
-        assert_eq!(is_written_to(folder.path()), Some(true));
-        assert!(matches!(lock(folder.path()), Err(RunFolderError::Busy { .. })));
-        drop(writer);
-        assert_eq!(is_written_to(folder.path()), Some(false));
-        assert_eq!(is_written_to(&folder.path().join("none")), None);
+/// [`RunFolderError::Busy`] when another process holds it, and when the folder cannot be opened.
+pub(super) fn lock(root: &Path) -> Result<Locked, RunFolderError> {
+    match kiln_system::lock(root).map_err(|source| ExportError::new(root, source))? {
+        Locked::Busy => Err(RunFolderError::Busy { path: root.to_owned() }),
+        lock => Ok(lock),
     }
 }

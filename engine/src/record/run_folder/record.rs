@@ -142,7 +142,7 @@ impl RunScene {
     /// Describes a scene.
     #[must_use]
     pub fn of(scene: &SceneIndex) -> Self {
-        let root = scene.root.canonicalize().unwrap_or_else(|_| scene.root.clone());
+        let root = dunce::canonicalize(&scene.root).unwrap_or_else(|_| scene.root.clone());
         let name = root
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());

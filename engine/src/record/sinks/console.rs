@@ -5,7 +5,7 @@
 //! outside (file names) cannot move the cursor: control characters are replaced.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use super::{HostLoad, Receiver};
@@ -39,9 +39,7 @@ impl Terminal {
     /// Stderr, redrawn in place when it is a terminal.
     #[must_use]
     pub fn stderr() -> Self {
-        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let live = std::io::stderr().is_terminal() && !dumb;
-        Self::new(Box::new(std::io::stderr()), live)
+        Self::new(Box::new(std::io::stderr()), kiln_system::can_redraw())
     }
 
     /// What it writes to, and whether lines may be redrawn there.

@@ -1,12 +1,8 @@
-//! How busy the machine is: memory and processor shares for the progress line.
-//!
-//! Read from `/proc` on Linux; elsewhere, and where `/proc` says nothing, the shares are absent.
+//! How busy the machine is: memory and processor shares for the progress line, absent where the system does not say.
 
-use std::path::Path;
 use std::time::Duration;
 
-/// Most bytes of a file of the system that are read.
-const MOST_BYTES: u64 = 1 << 20;
+use kiln_system::{Memory, Ticks};
 
 /// Shares are sampled at most this often: processor ticks are coarse.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
@@ -22,13 +18,6 @@ pub struct HostLoad {
     sampled: Option<Duration>,
 }
 
-/// Processor time since boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ticks {
-    busy: u64,
-    all: u64,
-}
-
 impl HostLoad {
     /// Samples again when the last sample is a second old.
     pub fn refresh(&mut self, now: Duration) {
@@ -39,8 +28,7 @@ impl HostLoad {
             return;
         }
         self.sampled = Some(now);
-        let read = |path: &str| kiln_files::read_text(Path::new(path), MOST_BYTES).unwrap_or_default();
-        self.update(&read("/proc/meminfo"), &read("/proc/stat"));
+        self.update(kiln_system::memory(), kiln_system::processor_ticks());
     }
 
     /// Shares that no sample replaces.
@@ -54,9 +42,9 @@ impl HostLoad {
         }
     }
 
-    fn update(&mut self, meminfo: &str, stat: &str) {
-        self.memory_percent = memory_percent(meminfo);
-        let ticks = ticks(stat);
+    fn update(&mut self, memory: Option<Memory>, ticks: Option<Ticks>) {
+        let used = |memory: Memory| percent(memory.total.saturating_sub(memory.available), memory.total);
+        self.memory_percent = memory.and_then(used);
         self.cpu_percent = match (self.ticks, ticks) {
             (Some(before), Some(after)) => {
                 let all = after.all.saturating_sub(before.all);
@@ -73,65 +61,31 @@ fn percent(part: u64, all: u64) -> Option<u32> {
     u32::try_from(share).ok()
 }
 
-/// From the lines `MemTotal: N kB` and `MemAvailable: N kB`.
-fn memory_percent(meminfo: &str) -> Option<u32> {
-    let kib = |name: &str| -> Option<u64> {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
-        line.trim_start_matches(':').split_whitespace().next()?.parse().ok()
-    };
-    let (total, available) = (kib("MemTotal:")?, kib("MemAvailable:")?);
-    percent(total.saturating_sub(available), total)
-}
-
-/// From the line `cpu user nice system idle iowait irq softirq steal ...`; what follows is contained in `user`.
-fn ticks(stat: &str) -> Option<Ticks> {
-    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let fields: Vec<u64> = line
-        .split_whitespace()
-        .take(8)
-        .map_while(|field| field.parse().ok())
-        .collect();
-    let idle = fields.get(3)? + fields.get(4).unwrap_or(&0);
-    let all: u64 = fields.iter().sum();
-    Some(Ticks {
-        busy: all.saturating_sub(idle),
-        all,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MEMINFO: &str =
-        "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:   10560000 kB\nBuffers: 5 kB\n";
-
     #[test]
-    fn shares_are_read() {
+    fn shares_are_of_the_whole() {
+        let memory = Some(Memory {
+            total: 16_000,
+            available: 10_560,
+        });
+        let ticks = |busy, all| Some(Ticks { busy, all });
         let mut load = HostLoad::default();
-        load.update(MEMINFO, "cpu  100 0 100 700 100 0 0 0 50 0\ncpu0 1 2 3 4\n");
+        load.update(memory, ticks(200, 1000));
         assert_eq!((load.memory_percent, load.cpu_percent), (Some(34), None));
-        load.update(MEMINFO, "cpu  110 0 104 780 106 0 0 0 50 0\n");
+        load.update(memory, ticks(214, 1100));
         assert_eq!(load.cpu_percent, Some(14));
         // no tick passed: the old value stays
-        load.update(MEMINFO, "cpu  110 0 104 780 106 0 0 0 50 0\n");
+        load.update(memory, ticks(214, 1100));
         assert_eq!(load.cpu_percent, Some(14));
+        load.update(None, None);
+        assert_eq!((load.memory_percent, load.cpu_percent), (None, None));
+        load.update(Some(Memory { total: 0, available: 0 }), None);
+        assert_eq!(load.memory_percent, None);
     }
 
-    #[test]
-    fn absent_or_odd_files_give_nothing() {
-        let mut load = HostLoad::default();
-        for (meminfo, stat) in [
-            ("", ""),
-            ("MemTotal: x kB", "cpu  1 2"),
-            ("MemTotal: 0 kB\nMemAvailable: 0 kB", "cpu a"),
-        ] {
-            load.update(meminfo, stat);
-            assert_eq!((load.memory_percent, load.cpu_percent), (None, None));
-        }
-    }
-
-    #[cfg(target_os = "linux")]
     #[test]
     fn this_machine_answers() {
         let mut load = HostLoad::default();

@@ -70,9 +70,8 @@ impl Stamp {
     /// Here and now.
     #[must_use]
     pub fn now() -> Self {
-        let name = kiln_files::read_text(Path::new("/proc/sys/kernel/hostname"), 1 << 10).unwrap_or_default();
+        let name = kiln_system::host_name().unwrap_or_default();
         let mut host: String = name
-            .trim()
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
             .collect();

@@ -8,8 +8,8 @@ use super::recovery::Begun;
 use super::{ResumeFrom, RunRequest, Session, Stage};
 use crate::eval::lpips::Lpips;
 use crate::plan::{
-    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, available_bytes, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
+    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, check_host_memory, image_host_bytes,
+    plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -98,7 +98,7 @@ fn prepared(
     }
     let goes_on = from.as_ref().map(|from| (from, room));
     let (first, plan, report) = planned(&mut profile, &scene, open, &variants, goes_on)?;
-    let image_bytes = (image_host_bytes(&profile, &scene), available_bytes());
+    let image_bytes = (image_host_bytes(&profile, &scene), kiln_system::available_bytes());
     check_host_memory(&profile, image_bytes.0, image_bytes.1)?;
     if let Some(first) = &first {
         profile = first.chosen(profile);
@@ -141,7 +141,7 @@ fn planned(
         profile,
         scene,
         cap,
-        available_bytes(),
+        kiln_system::available_bytes(),
         |profile| make_plan(profile, scene, open, variants, from),
         |(_, _, report)| report,
     )

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::{Context, Watch};
-use crate::plan::resident_bytes;
 use crate::record::creep::CreepWatch;
 use crate::record::events::{Event, GpuRow, MemoryRow, RunEvent};
 use crate::record::sinks::Sinks;
@@ -87,7 +86,7 @@ impl MemoryRows {
             heap_budget: heap.map(|(budget, _)| budget),
             heap_usage: heap.map(|(_, usage)| usage),
             host_heap_usage: device.host_heap_usage(),
-            process_resident: resident_bytes(),
+            process_resident: kiln_system::resident_bytes(),
             places_used: Some(places.into()),
             tags,
             large_tensors: u32::try_from(large.count()).unwrap_or(u32::MAX),

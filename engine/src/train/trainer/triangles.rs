@@ -9,7 +9,7 @@ use kiln_triangles::opacity;
 use kiln_triangles::schedule::{After, FINAL_RULE};
 
 use super::Trainer;
-use crate::plan::{available_bytes, triangles};
+use crate::plan::triangles;
 use crate::record::events::{Event, EventRow, MeshStageRow};
 use crate::step;
 use crate::train::TrainError;
@@ -138,7 +138,7 @@ impl Trainer {
         let since = Instant::now();
         let mut state = self.triangle_state()?;
         let mut limits = self.run()?.limits;
-        limits.memory_bytes = available_bytes().unwrap_or(u64::MAX);
+        limits.memory_bytes = kiln_system::available_bytes().unwrap_or(u64::MAX);
         let seed = triangles::seed(&self.profile);
         let draw = |id| uniform::<f32>(seed, iteration, id, SAMPLE);
         let happened = state.apply(after, &limits, draw, &mut |_| ControlFlow::Continue(()))?;

@@ -10,8 +10,8 @@ use super::times::Times;
 
 /// A program is cut where modules end, into parts of about so many seconds: the last ones are to end together.
 const PART_S: f64 = 60.0;
-/// Programs that run whole, two tests at a time: these share a browser as long as one of them has it.
-const WHOLE: [&str; 1] = ["browser"];
+/// Programs that run whole, two tests at a time: these share a browser as long as one of them has it, and those a run and a build.
+const WHOLE: [&str; 2] = ["browser", "windows"];
 
 /// What one process does, or a few one after the other.
 #[derive(Debug)]

@@ -1,0 +1,21 @@
+//! Names of the machine and its system.
+
+use crate::system;
+
+/// Name of the machine in its network; none where the system does not say.
+#[must_use]
+pub fn host_name() -> Option<String> {
+    system::host_name().filter(|name| !name.is_empty())
+}
+
+/// The operating system, such as `Debian GNU/Linux 12 (bookworm)` or `Windows 10.0.22631`, or its family.
+#[must_use]
+pub fn os_name() -> String {
+    system::os_name().unwrap_or_else(|| std::env::consts::OS.to_owned())
+}
+
+/// The kernel's release; it distinguishes WSL2 from other Linux.
+#[must_use]
+pub fn kernel() -> Option<String> {
+    system::kernel().filter(|release| !release.is_empty())
+}

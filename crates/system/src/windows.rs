@@ -1,0 +1,186 @@
+//! Windows, by its own functions.
+#![expect(unsafe_code, reason = "the system's functions are in C")]
+
+use std::fs::File;
+use std::future::poll_fn;
+use std::io;
+use std::os::windows::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::task::Poll;
+
+use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
+use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
+use windows_sys::Win32::Foundation::{CloseHandle, ERROR_INVALID_PARAMETER, FILETIME, WAIT_OBJECT_0};
+use windows_sys::Win32::System::Console::{
+    ENABLE_VIRTUAL_TERMINAL_PROCESSING, GetConsoleMode, GetStdHandle, STD_ERROR_HANDLE, SetConsoleMode,
+};
+use windows_sys::Win32::System::Power::{ES_CONTINUOUS, ES_SYSTEM_REQUIRED, SetThreadExecutionState};
+use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
+use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX, OSVERSIONINFOW};
+use windows_sys::Win32::System::Threading::{
+    GetCurrentProcess, GetSystemTimes, OpenProcess, PROCESS_SYNCHRONIZE, TerminateProcess, WaitForSingleObject,
+};
+
+use crate::{Memory, Signal, Ticks};
+
+/// Stands for a folder's lock. Windows hides it.
+const LOCK: &str = ".kiln.lock";
+/// `FILE_ATTRIBUTE_HIDDEN`
+const HIDDEN: u32 = 2;
+
+pub(crate) fn memory() -> Option<Memory> {
+    let mut found = MEMORYSTATUSEX {
+        dwLength: size_of::<MEMORYSTATUSEX>() as u32,
+        ..MEMORYSTATUSEX::default()
+    };
+    // SAFETY: the structure is of the size that it says.
+    let is_known = unsafe { GlobalMemoryStatusEx(&raw mut found) } != 0;
+    is_known.then_some(Memory {
+        total: found.ullTotalPhys,
+        available: found.ullAvailPhys,
+    })
+}
+
+/// Job objects are not asked.
+pub(crate) fn available_in_group() -> Option<u64> {
+    None
+}
+
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let mut found = PROCESS_MEMORY_COUNTERS::default();
+    let size = size_of::<PROCESS_MEMORY_COUNTERS>() as u32;
+    // SAFETY: the structure is of that size, and the handle of this process needs no closing.
+    let is_known = unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &raw mut found, size) } != 0;
+    is_known.then_some(found.WorkingSetSize as u64)
+}
+
+pub(crate) fn processor_ticks() -> Option<Ticks> {
+    let [mut idle, mut kernel, mut user] = [FILETIME::default(); 3];
+    // SAFETY: three structures to write to.
+    let is_known = unsafe { GetSystemTimes(&raw mut idle, &raw mut kernel, &raw mut user) } != 0;
+    let ticks = |time: FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    // The kernel's time has the idle time in it.
+    let all = ticks(kernel) + ticks(user);
+    is_known.then(|| Ticks {
+        busy: all.saturating_sub(ticks(idle)),
+        all,
+    })
+}
+
+pub(crate) fn host_name() -> Option<String> {
+    std::env::var("COMPUTERNAME").ok()
+}
+
+pub(crate) fn os_name() -> Option<String> {
+    kernel().map(|version| format!("Windows {version}"))
+}
+
+pub(crate) fn kernel() -> Option<String> {
+    let mut found = OSVERSIONINFOW {
+        dwOSVersionInfoSize: size_of::<OSVERSIONINFOW>() as u32,
+        ..OSVERSIONINFOW::default()
+    };
+    // SAFETY: the structure is of the size that it says.
+    let is_known = unsafe { RtlGetVersion(&raw mut found) } == 0;
+    is_known.then(|| {
+        format!(
+            "{}.{}.{}",
+            found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber
+        )
+    })
+}
+
+pub(crate) fn is_gone(process: u32) -> bool {
+    // SAFETY: a handle that is closed again; none is no handle.
+    unsafe {
+        let handle = OpenProcess(PROCESS_SYNCHRONIZE, 0, process);
+        if handle.is_null() {
+            // Of a process that is there but another's, access is denied.
+            return io::Error::last_os_error().raw_os_error() == Some(ERROR_INVALID_PARAMETER.cast_signed());
+        }
+        let ended = WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;
+        CloseHandle(handle);
+        ended
+    }
+}
+
+pub(crate) fn end_now(code: u8) -> ! {
+    // SAFETY: the handle of this process needs no closing.
+    unsafe {
+        TerminateProcess(GetCurrentProcess(), code.into());
+    }
+    // Not reached: this process may end itself.
+    std::process::exit(code.into())
+}
+
+pub(crate) fn keep_awake(on: bool) {
+    let state = if on {
+        ES_CONTINUOUS | ES_SYSTEM_REQUIRED
+    } else {
+        ES_CONTINUOUS
+    };
+    // SAFETY: takes a number and returns one.
+    unsafe {
+        SetThreadExecutionState(state);
+    }
+}
+
+pub(crate) fn takes_control_sequences() -> bool {
+    // SAFETY: the handle is the system's and stays open; `mode` is written to.
+    unsafe {
+        let handle = GetStdHandle(STD_ERROR_HANDLE);
+        let mut mode = 0;
+        GetConsoleMode(handle, &raw mut mode) != 0
+            && SetConsoleMode(handle, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0
+    }
+}
+
+pub(crate) fn open_for_lock(folder: &Path) -> io::Result<File> {
+    File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .attributes(HIDDEN)
+        .open(folder.join(LOCK))
+}
+
+pub(crate) fn open_to_look(folder: &Path) -> io::Result<Option<File>> {
+    match File::options().read(true).open(folder.join(LOCK)) {
+        // Nobody has locked it yet.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+pub(crate) fn listener(mut take: impl FnMut(Signal) + Send + 'static) -> io::Result<impl FnOnce() + Send + 'static> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let (mut c, mut again, mut close, mut log_off, mut shut_down) = (
+        ctrl_c()?,
+        ctrl_break()?,
+        ctrl_close()?,
+        ctrl_logoff()?,
+        ctrl_shutdown()?,
+    );
+    Ok(move || {
+        runtime.block_on(poll_fn(move |context| {
+            loop {
+                let interrupt = c.poll_recv(context).is_ready() || again.poll_recv(context).is_ready();
+                let terminate = close.poll_recv(context).is_ready()
+                    || log_off.poll_recv(context).is_ready()
+                    || shut_down.poll_recv(context).is_ready();
+                match (interrupt, terminate) {
+                    (true, _) => take(Signal::Interrupt),
+                    (_, true) => take(Signal::Terminate),
+                    _ => return Poll::<()>::Pending,
+                }
+            }
+        }));
+    })
+}
+
+/// There is no such limit.
+#[expect(clippy::unnecessary_wraps, reason = "other systems refuse")]
+pub(crate) fn ignore_large_files() -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! The two programs, and a run of each.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use kiln::export::file_digest;
+use kiln_tests::runs::{self, Scratch};
+
+/// Settings of a short run.
+pub(crate) const SHORT: &[&str] = &[
+    "--profile",
+    "cpu",
+    "--set",
+    "train.deterministic=true",
+    "--set",
+    "dataset.resolution=24",
+    "--set",
+    "memory.max_gaussians=6000",
+];
+
+/// Files of a run that name when, where and by what it was made.
+const OF_ITS_OWN: [&str; 7] = [
+    ".kiln.lock",
+    "config.resolved.yaml",
+    "env.json",
+    "memory.jsonl",
+    "metrics.json",
+    "metrics.jsonl",
+    "run.json",
+];
+
+/// A file beside the program for Windows.
+pub(crate) fn helper(name: &str) -> PathBuf {
+    let folder = std::env::var_os(xtask::windows::FOLDER);
+    let folder = folder
+        .unwrap_or_else(|| panic!("no program for Windows: `cargo xtask windows` builds it and runs these tests"));
+    Path::new(&folder).join(name)
+}
+
+/// A program for Windows.
+pub(crate) fn wine(name: &str) -> Command {
+    let mut command = Command::new("wine");
+    command.arg(helper(name));
+    command
+}
+
+/// The program for Windows.
+pub(crate) fn kiln_exe() -> Command {
+    wine("kiln.exe")
+}
+
+/// Stops unless the command ends well.
+pub(crate) fn done(command: &mut Command) -> Output {
+    let output = command.output().expect("a program");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
+    output
+}
+
+/// Trains for 40 steps.
+pub(crate) fn train(mut command: Command, output: &Path) {
+    command
+        .arg("train")
+        .arg(runs::scene())
+        .arg("--output")
+        .arg(output)
+        .args(SHORT);
+    done(command.args(["--iterations", "40"]));
+}
+
+/// A run that both programs made, and where.
+pub(crate) struct Both {
+    scratch: Scratch,
+}
+
+impl Both {
+    /// Made once.
+    pub(crate) fn runs() -> &'static Self {
+        static BOTH: OnceLock<Both> = OnceLock::new();
+        BOTH.get_or_init(|| {
+            let scratch = Scratch::new("windows");
+            train(runs::kiln(), &scratch.join("linux"));
+            train(kiln_exe(), &scratch.join("windows"));
+            Self { scratch }
+        })
+    }
+
+    /// That of this system's program.
+    pub(crate) fn linux(&self) -> PathBuf {
+        self.scratch.join("linux")
+    }
+
+    /// That of the program for Windows.
+    pub(crate) fn windows(&self) -> PathBuf {
+        self.scratch.join("windows")
+    }
+}
+
+/// Digests of all files below a folder that do not say when, where and by what they were made.
+pub(crate) fn digests(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(inside) = open.pop() {
+        for entry in fs::read_dir(&inside).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            if path.is_dir() {
+                open.push(path);
+            } else if !OF_ITS_OWN.contains(&name.as_str())
+                && !name.starts_with("events.out.tfevents")
+                && !name.ends_with(".kiln")
+            {
+                let relative = path.strip_prefix(folder).expect("inside").to_owned();
+                found.insert(relative, file_digest(&path).expect("a digest"));
+            }
+        }
+    }
+    found
+}
