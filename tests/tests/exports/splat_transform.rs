@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use kiln::export::{read_model, read_ply};
 use kiln::gaussians::Gaussians;
-use kiln_sog::StreamedIndex;
+use kiln_formats::sog::StreamedIndex;
 use kiln_tests::runs::kiln;
 
 use crate::exports::compressed_ply;

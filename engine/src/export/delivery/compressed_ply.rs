@@ -16,8 +16,8 @@ use super::Chosen;
 use super::cut::Ends;
 use super::quantize::{smallest_three, unorm};
 use super::stop::File;
-use crate::gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
 use crate::twins::sh::SH_C0;
+use kiln_formats::ply::names::{SH_REST_PREFIX, rest_slot, rest_values};
 
 /// Logarithms of scales beyond this are cut, so that one of them does not spoil a chunk.
 const MOST_LOG_SCALE: f32 = 20.0;
