@@ -6,6 +6,7 @@
 //!
 //! Needs nothing: without git, or outside a checkout of this repository, the build goes on.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,30 +33,31 @@ fn main() {
     }
 }
 
-/// Writes `viewer_assets.rs`: the files of `viewer-wasm/dist`, each with its brotli version when that lies beside it.
-/// Without the folder the list is empty, and `kiln view` says what to do.
+/// Writes `viewer_assets.rs`: the files of `viewer-wasm/page` and those built into `viewer-wasm/dist`, each with its brotli version
+/// when `dist` has it. Without `dist` the list is empty, and `kiln view` says what to do.
 fn list_page() -> io::Result<()> {
     let variable = |name| std::env::var_os(name).ok_or_else(|| io::Error::other(format!("{name} is not set")));
-    let dist = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("../viewer-wasm/dist");
-    println!("cargo::rerun-if-changed=../viewer-wasm/dist");
-    let mut names = Vec::new();
-    if dist.is_dir() {
-        for entry in fs::read_dir(&dist)? {
-            names.extend(entry?.file_name().into_string());
+    let viewer = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("../viewer-wasm");
+    let (dist, mut files) = (viewer.join("dist"), BTreeMap::new());
+    for folder in ["page", "dist"] {
+        println!("cargo::rerun-if-changed=../viewer-wasm/{folder}");
+        if dist.is_dir() {
+            for entry in fs::read_dir(viewer.join(folder))? {
+                let entry = entry?;
+                files.extend(entry.file_name().into_string().map(|name| (name, entry.path())));
+            }
         }
     }
-    names.sort();
+    let include = |path: &PathBuf| format!("include_bytes!({path:?})");
     let mut rows = String::new();
-    for name in names.iter().filter(|name| is_of_page(name)) {
-        let include = |name: &str| format!("include_bytes!({:?})", dist.join(name));
-        let compressed = format!("{name}.br");
-        let brotli = match names.contains(&compressed) {
-            true => format!("Some({})", include(&compressed)),
-            false => "None".to_owned(),
+    for (name, path) in files.iter().filter(|(name, _)| is_of_page(name)) {
+        let brotli = match files.get(&format!("{name}.br")) {
+            Some(compressed) => format!("Some({})", include(compressed)),
+            None => "None".to_owned(),
         };
         rows += &format!(
             "    Asset {{ name: {name:?}, bytes: {}, brotli: {brotli} }},\n",
-            include(name)
+            include(path)
         );
     }
     let list = format!("const ASSETS: &[Asset] = &[\n{rows}];\n");

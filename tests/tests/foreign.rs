@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use kiln::export::{Chosen, Format, SpzVersion, deliver, read_model, read_ply};
 use kiln_config::plugins::Subset;
+use kiln_formats::sog::{INDEX, StreamedIndex};
 use kiln_gaussians::Gaussians;
-use kiln_sog::{INDEX, StreamedIndex};
 use kiln_tests::runs::Scratch;
 
 use crate::exports::model::{Errors, MIP, Splat, random, truth};

@@ -18,10 +18,14 @@ fn bundle_is_made_from_these_sources() {
 
 #[test]
 fn bundle_is_small_and_names_no_other_host_or_folder_of_a_machine() {
-    let dist = bundle::viewer(&root()).join("dist");
     let mut compressed = 0;
-    for name in bundle::names(&dist).unwrap_or_else(|failure| panic!("{}", failure.message)) {
-        let bytes = fs::read(dist.join(&name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let folders = ["dist", "page"].map(|folder| bundle::viewer(&root()).join(folder));
+    let files = folders.iter().flat_map(|folder| {
+        let names = bundle::names(folder).unwrap_or_else(|failure| panic!("{}", failure.message));
+        names.into_iter().map(|name| (folder.join(&name), name))
+    });
+    for (path, name) in files {
+        let bytes = fs::read(path).unwrap_or_else(|error| panic!("{name}: {error}"));
         if [".wasm.br", ".js.br", ".css.br"].iter().any(|end| name.ends_with(end)) {
             compressed += bytes.len() as u64;
         }

@@ -30,7 +30,6 @@ mod splat;
 mod style;
 mod surface;
 mod web;
-mod webp;
 mod wipe;
 
 pub use web::{Paging, Reading, picture, sort_bench, start, status};

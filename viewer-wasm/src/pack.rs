@@ -181,7 +181,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::math::close;
-    use crate::splat::plain_parameters;
+    use crate::splat::plain;
 
     #[test]
     fn halves_round_to_nearest_and_come_back() {
@@ -205,12 +205,12 @@ mod tests {
 
     #[test]
     fn a_packed_splat_unpacks_to_itself_within_its_precision() {
-        let mut parameters = plain_parameters();
-        parameters.quat = [0.1, -0.7, 0.3, 0.2];
-        for (k, coefficient) in parameters.rest.iter_mut().enumerate() {
+        let mut found = plain();
+        found.quat = [0.1, -0.7, 0.3, 0.2];
+        for (k, coefficient) in found.rest.iter_mut().enumerate() {
             *coefficient = [0.02 * k as f32 - 0.1, -0.3, 0.001 * k as f32];
         }
-        let splat = parameters.splat().unwrap();
+        let splat = Splat::of(&found).unwrap();
         let (mut geometry, mut sh) = (Vec::new(), Vec::new());
         push_geometry(&splat, &mut geometry);
         push_sh(&splat, 3, &mut sh);
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(Layout::new(0, 0).capacity(), 512);
         let words: Vec<_> = (0..4).map(|degree| Layout::new(1, degree).sh_texels() * 4).collect();
         assert_eq!(words, [0, 4, 12, 16]);
-        let splat = plain_parameters().splat().unwrap();
+        let splat = Splat::of(&plain()).unwrap();
         for (degree, wanted) in words.into_iter().enumerate() {
             let mut sh = Vec::new();
             push_sh(&splat, degree as u32, &mut sh);

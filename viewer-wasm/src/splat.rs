@@ -55,53 +55,20 @@ impl Splat {
             && self.log_scale.iter().all(|v| !v.is_nan() && *v < f32::INFINITY)
             && !self.opacity.is_nan()
     }
-}
 
-/// Values as a file of trained parameters holds them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Parameters {
-    pub(crate) mean: Vec3,
-    pub(crate) quat: [f32; 4],
-    pub(crate) log_scale: Vec3,
-    pub(crate) logit_opacity: f32,
-    /// Standard deviation of the 3D filter; 0 where it is already folded in.
-    pub(crate) filter_3d: f32,
-    pub(crate) dc: Vec3,
-    pub(crate) rest: [Vec3; REST_MAX],
-}
-
-impl Parameters {
-    /// Activates the values; `None` when one is not a number or the rotation has no direction.
-    pub(crate) fn splat(&self) -> Option<Splat> {
-        let colours = self.rest.as_flattened().iter().chain(&self.dc);
-        let finite = self.mean.iter().chain(&self.quat).chain(colours).all(|v| v.is_finite());
-        // A scale of 0 and an opacity of exactly 0 or 1 have infinite logarithms and are fine.
-        let sane = self.log_scale.iter().all(|v| !v.is_nan() && *v < f32::INFINITY)
-            && !self.logit_opacity.is_nan()
-            && self.filter_3d.is_finite();
-        if !finite || !sane {
-            return None;
-        }
-        let mut log_scale = self.log_scale;
-        let mut opacity = 1.0 / (1.0 + (-self.logit_opacity).exp());
-        if self.filter_3d != 0.0 {
-            let square = self.filter_3d * self.filter_3d;
-            for log in &mut log_scale {
+    /// With a 3D filter of this standard deviation folded in; 0 where there is none. `None` when that is not a number.
+    pub(crate) fn filtered(mut self, filter_3d: f32) -> Option<Self> {
+        if filter_3d != 0.0 {
+            let square = filter_3d * filter_3d;
+            for log in &mut self.log_scale {
                 // s' = sqrt(s^2 + f^2), and opacity shrinks by the product of s / s' (Yu et al. 2024, eq. 9).
                 let s = log.exp();
                 let filtered = (s * s + square).sqrt();
-                opacity *= s / filtered;
+                self.opacity *= s / filtered;
                 *log = filtered.ln();
             }
         }
-        Some(Splat {
-            mean: self.mean,
-            quat: unit_quat(self.quat)?,
-            log_scale,
-            opacity,
-            dc: self.dc,
-            rest: self.rest,
-        })
+        filter_3d.is_finite().then_some(self)
     }
 }
 
@@ -111,14 +78,13 @@ pub(crate) fn constant_of(color: f32) -> f32 {
 }
 
 #[cfg(test)]
-pub(crate) fn plain_parameters() -> Parameters {
-    Parameters {
+pub(crate) fn plain() -> kiln_formats::Splat {
+    kiln_formats::Splat {
         mean: [1.0, 2.0, 3.0],
         quat: [2.0, 0.0, 0.0, 0.0],
         log_scale: [-3.0, -4.0, -5.0],
-        logit_opacity: 0.0,
-        filter_3d: 0.0,
-        dc: [0.1, 0.2, 0.3],
+        opacity: kiln_formats::Opacity::Logit(0.0),
+        sh0: [0.1, 0.2, 0.3],
         rest: [[0.0; 3]; REST_MAX],
     }
 }
@@ -126,55 +92,57 @@ pub(crate) fn plain_parameters() -> Parameters {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use kiln_formats::Opacity::Logit;
+
     use super::*;
 
     #[test]
     fn the_filter_widens_and_dims_as_published() {
-        let raw = Parameters {
+        let raw = kiln_formats::Splat {
             log_scale: [0.001_f32.ln(); 3],
-            logit_opacity: -1.758_571_4,
-            filter_3d: 0.002_236_068,
-            ..plain_parameters()
+            opacity: Logit(-1.758_571_4),
+            ..plain()
         };
-        let splat = raw.splat().unwrap();
+        let splat = Splat::of(&raw).unwrap().filtered(0.002_236_068).unwrap();
         assert!((splat.log_scale[0].exp() - 0.002_449_49).abs() < 1e-8);
         assert!((splat.opacity - 0.01).abs() < 1e-6, "{}", splat.opacity);
+        assert!(Splat::of(&raw).unwrap().filtered(f32::NAN).is_none());
     }
 
     #[test]
     fn unusable_values_are_refused_and_extreme_ones_are_not() {
-        let good = plain_parameters();
-        assert_eq!(good.splat().unwrap().quat, [1.0, 0.0, 0.0, 0.0]);
-        assert_eq!(good.splat().unwrap().opacity, 0.5);
+        let good = plain();
+        assert_eq!(Splat::of(&good).unwrap().quat, [1.0, 0.0, 0.0, 0.0]);
+        assert_eq!(Splat::of(&good).unwrap().opacity, 0.5);
         let bad = [
-            Parameters {
+            kiln_formats::Splat {
                 mean: [f32::NAN, 0.0, 0.0],
                 ..good
             },
-            Parameters { quat: [0.0; 4], ..good },
-            Parameters {
+            kiln_formats::Splat { quat: [0.0; 4], ..good },
+            kiln_formats::Splat {
                 log_scale: [f32::INFINITY, 0.0, 0.0],
                 ..good
             },
-            Parameters {
-                logit_opacity: f32::NAN,
+            kiln_formats::Splat {
+                opacity: Logit(f32::NAN),
                 ..good
             },
-            Parameters {
-                dc: [0.0, f32::NEG_INFINITY, 0.0],
+            kiln_formats::Splat {
+                sh0: [0.0, f32::NEG_INFINITY, 0.0],
                 ..good
             },
-            Parameters {
+            kiln_formats::Splat {
                 rest: [[f32::NAN; 3]; REST_MAX],
                 ..good
             },
         ];
-        assert!(bad.iter().all(|p| p.splat().is_none()));
-        let opaque = Parameters {
-            logit_opacity: f32::INFINITY,
+        assert!(bad.iter().all(|splat| Splat::of(splat).is_none()));
+        let opaque = kiln_formats::Splat {
+            opacity: Logit(f32::INFINITY),
             log_scale: [f32::NEG_INFINITY; 3],
             ..good
         };
-        assert_eq!(opaque.splat().unwrap().opacity, 1.0);
+        assert_eq!(Splat::of(&opaque).unwrap().opacity, 1.0);
     }
 }

@@ -2,9 +2,21 @@
 
 use std::borrow::Cow;
 
-/// Why a file holds no splats that can be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a file holds no splats that can be read, or cannot be written.
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The system refused a read or a write.
+    #[cfg(feature = "native")]
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// More than a format has room for.
+    #[cfg(feature = "native")]
+    #[error("{0}")]
+    TooLarge(String),
+    /// [`Splats::is_wanted`](crate::sog::Splats::is_wanted) said no.
+    #[cfg(feature = "native")]
+    #[error("stopped before the files were whole")]
+    Stopped,
     /// Text, or big-endian, where only little-endian is read: compressed PLY.
     #[error("its format is \"{0}\", and only binary_little_endian 1.0 is read of such files; convert it")]
     Format(&'static str),

@@ -45,7 +45,7 @@ pub trait Json: Sized {
     fn word(&self) -> Option<&str>;
 }
 
-#[cfg(feature = "serde_json")]
+#[cfg(feature = "native")]
 impl Json for serde_json::Value {
     fn field(&self, key: &str) -> Option<&Self> {
         self.get(key).filter(|value| !value.is_null())

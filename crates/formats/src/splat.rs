@@ -35,6 +35,8 @@ pub enum Opacity {
     Steps(u8),
     /// From 0 to 1.
     Share(f32),
+    /// Before the sigmoid.
+    Logit(f32),
 }
 
 /// Opacities of 1 come back half a step of 32-bit floats inside, those of 0 as the smallest.
@@ -47,10 +49,11 @@ impl Opacity {
         match self {
             Self::Steps(steps) => f32::from(steps) / 255.0,
             Self::Share(share) => share,
+            Self::Logit(logit) => 1.0 / (1.0 + (-logit).exp()),
         }
     }
 
-    /// Before the sigmoid. Opacities of 0 and 1, which have no logit, are taken for half a step inside.
+    /// Before the sigmoid. Opacities of 0 and 1, which have no logit, are taken for half a step inside, and logits as they are.
     #[must_use]
     pub fn logit(self) -> f32 {
         let odds = match self {
@@ -63,6 +66,7 @@ impl Opacity {
                 let share = f64::from(share).clamp(SHARES[0], SHARES[1]);
                 share / (1.0 - share)
             }
+            Self::Logit(logit) => return logit,
         };
         odds.ln() as f32
     }

@@ -9,7 +9,6 @@ pub mod init;
 pub mod layout;
 pub mod morton;
 pub mod neighbors;
-pub mod ply_names;
 pub mod triangles;
 
 /// Host-side model: one entry per Gaussian, stored as the optimiser sees it (before activation).
@@ -51,6 +50,17 @@ impl Gaussians {
             sh_rest: Vec::with_capacity(count * rest),
             filter_3d: Vec::with_capacity(count),
         }
+    }
+
+    /// Adds a Gaussian of a file, whatever its values are, and `rest` of its further coefficients.
+    pub fn push(&mut self, splat: &kiln_formats::Splat, rest: usize, filter_3d: f32) {
+        self.means.push(splat.mean);
+        self.quats.push(splat.quat);
+        self.log_scales.push(splat.log_scale);
+        self.logit_opacities.push(splat.opacity.logit());
+        self.sh0.push(splat.sh0);
+        self.sh_rest.extend_from_slice(splat.rest[..rest].as_flattened());
+        self.filter_3d.push(filter_3d);
     }
 
     /// Number of Gaussians.

@@ -1,4 +1,4 @@
-//! The page: files of `viewer-wasm/dist`, embedded when the program is built.
+//! The page: files of `viewer-wasm/page` and what is built into `viewer-wasm/dist`, embedded when the program is built.
 
 /// A file of the page.
 #[derive(Debug)]

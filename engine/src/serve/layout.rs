@@ -3,7 +3,7 @@
 //! One list for serving and for exporting. Everything a person would look at is in it; checkpoints, TensorBoard events
 //! and files of other programs in the folder are not.
 
-use kiln_sog::{INDEX, META};
+use kiln_formats::sog::{INDEX, META};
 
 /// Files at the top of a run folder.
 const TOP: [&str; 8] = [

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use kiln_sog::{INDEX, META};
+use kiln_formats::sog::{INDEX, META};
 use serde_json::Value;
 
 use super::merged::{self, Open};

@@ -9,7 +9,7 @@ use std::fs::{self, File, FileType};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use kiln_sog::INDEX;
+use kiln_formats::sog::INDEX;
 
 use super::ServeError;
 use super::numbers::number;

@@ -236,7 +236,7 @@ fn sog_comes_back_within_its_errors() {
         let folder = scratch.join("folder");
         fs::create_dir_all(&folder).expect("a folder");
         let whole = fs::read(&path).expect("the file");
-        let mut archive = kiln_sog::Archive::open(std::io::Cursor::new(&whole)).expect("an archive");
+        let mut archive = kiln_formats::sog::Archive::open(std::io::Cursor::new(&whole)).expect("an archive");
         let names: Vec<String> = archive.names().map(str::to_owned).collect();
         for name in &names {
             fs::write(folder.join(name), archive.file(name).expect("a file")).expect("a file");

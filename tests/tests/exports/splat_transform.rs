@@ -7,8 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use kiln::export::{read_model, read_ply};
+use kiln_formats::sog::StreamedIndex;
 use kiln_gaussians::Gaussians;
-use kiln_sog::StreamedIndex;
 use kiln_tests::runs::kiln;
 
 use crate::exports::compressed_ply;

@@ -10,7 +10,7 @@ use kiln::export::{read_cameras, read_model};
 use kiln::mesh::MeshFile;
 use kiln::project::ProjectFolder;
 use kiln::record::run_folder::RunRecord;
-use kiln_sog::{Splats, write_files};
+use kiln_formats::sog::{Splats, write_files};
 use kiln_tests::projects::MadeProject;
 use kiln_tests::runs::{self, Scratch, json};
 
@@ -67,7 +67,7 @@ fn images_of_a_sog_folder_lie_in_it() {
     let folder = scratch.join("sog");
     fs::create_dir_all(&folder).unwrap();
     write_files(&Few(4), false, &mut |name, bytes| {
-        fs::write(folder.join(name), bytes).map_err(kiln_sog::Error::Io)
+        fs::write(folder.join(name), bytes).map_err(kiln_formats::Error::Io)
     })
     .unwrap();
     let (meta, image) = (folder.join("meta.json"), folder.join("means_l.webp"));

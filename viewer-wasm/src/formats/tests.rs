@@ -206,7 +206,7 @@ fn sog_is_opened_whatever_its_name() {
 #[test]
 fn what_is_not_opened_is_named_with_what_converts_it() {
     for (name, bytes, words) in [
-        ("a.sog", b"PK\x03\x04xyz".as_slice(), "zip file is cut off"),
+        ("a.sog", b"PK\x03\x04xyz".as_slice(), "truncated or no archive"),
         ("lod-meta.json", b"{\"version\":1}", "kiln view FOLDER"),
         ("a.ksplat", b"\0\x01abcdef", "splat-transform"),
         ("a.obj", b"v 0 0 0\n", "no triangles"),

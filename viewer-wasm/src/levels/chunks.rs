@@ -4,6 +4,7 @@ use crate::address::encode;
 use crate::formats::sog::{META, Meta};
 use crate::pack::{GEOMETRY_WORDS, Layout, push_geometry, push_sh};
 use crate::ply::Refusal;
+use crate::splat::{Splat, UNSEEN};
 
 use super::index::Run;
 
@@ -21,15 +22,18 @@ impl Packed {
     /// The splats of `meta` at an SH degree.
     fn of(meta: &Meta, files: &[&[u8]], degree: u32) -> Result<Self, Refusal> {
         let mut packed = Self::default();
-        meta.splats(files, &mut |splat| {
+        let read = meta.splats(files, |splat| {
             if packed.geometry.is_empty() {
                 // The images hold as many as are announced.
-                packed.geometry.reserve_exact(meta.count * GEOMETRY_WORDS);
-                packed.sh.reserve_exact(meta.count * sh_words(degree));
+                packed.geometry.reserve_exact(meta.count as usize * GEOMETRY_WORDS);
+                packed.sh.reserve_exact(meta.count as usize * sh_words(degree));
             }
-            push_geometry(splat, &mut packed.geometry);
-            push_sh(splat, degree, &mut packed.sh);
-        })?;
+            // Places count: none is left out.
+            let splat = Splat::of(splat).unwrap_or(UNSEEN);
+            push_geometry(&splat, &mut packed.geometry);
+            push_sh(&splat, degree, &mut packed.sh);
+        });
+        read.map_err(|e| e.to_string())?;
         Ok(packed)
     }
 
@@ -43,7 +47,7 @@ impl Packed {
 }
 
 /// Says that a chunk holds more than is unpacked at once.
-pub(super) fn too_many(count: usize) -> Refusal {
+pub(super) fn too_many(count: u64) -> Refusal {
     format!("a chunk of it holds {count} splats, and chunks of at most {MOST_SPLATS} are read; write smaller ones")
 }
 
@@ -55,7 +59,8 @@ fn sh_words(degree: u32) -> usize {
 enum State {
     #[default]
     Absent,
-    Coming(Meta),
+    /// Its description, once that has come.
+    Coming(Option<Box<Meta>>),
     Held(Packed),
     /// Given up for now.
     Lost,
@@ -103,13 +108,13 @@ impl Chunk {
     /// Splats that are unpacked here or will be when it has come.
     pub(super) fn due(&self) -> usize {
         match &self.state {
-            State::Coming(meta) => meta.count.max(self.needed as usize),
+            State::Coming(meta) => meta.as_ref().map_or(0, |meta| meta.count).max(self.needed.into()) as usize,
             _ => self.held(),
         }
     }
 
     pub(super) fn ask(&mut self) {
-        self.state = State::Coming(Meta::default());
+        self.state = State::Coming(None);
     }
 
     pub(super) fn lose(&mut self) {
@@ -123,30 +128,26 @@ impl Chunk {
 
     /// Takes its description, which lies at `path`: the paths of its images.
     pub(super) fn describe(&mut self, meta: Meta, path: &str) -> Result<Vec<String>, Refusal> {
-        if meta.count < self.needed as usize {
+        if meta.count < self.needed.into() {
             return Err(format!(
                 "it holds {} splats, and leaves name {}",
                 meta.count, self.needed
             ));
         }
-        if meta.count > MOST_SPLATS as usize {
+        if meta.count > MOST_SPLATS.into() {
             return Err(too_many(meta.count));
         }
         let folder = path
             .strip_suffix(META)
             .ok_or_else(|| format!("chunks whose description is not called {META} are not read"))?;
-        let paths = meta
-            .files
-            .iter()
-            .map(|name| format!("{folder}{}", encode(name)))
-            .collect();
-        self.state = State::Coming(meta);
+        let paths = meta.images().map(|name| format!("{folder}{}", encode(name))).collect();
+        self.state = State::Coming(Some(Box::new(meta)));
         Ok(paths)
     }
 
     /// Takes its images.
     pub(super) fn come(&mut self, files: &[&[u8]], degree: u32) -> Result<(), Refusal> {
-        if let State::Coming(meta) = &self.state {
+        if let State::Coming(Some(meta)) = &self.state {
             let packed = Packed::of(meta, files, degree)?;
             self.state = State::Held(packed);
         }

@@ -15,10 +15,10 @@ use super::index::{Index, Run};
 use super::leaf::{Place, State};
 use super::slots::Slots;
 use super::{GRAIN, room};
-use crate::formats::sog::Meta;
+use crate::formats::sog;
 use crate::framing::Sampler;
 use crate::pack::balls;
-use crate::ply::{Batch, Filter, Model, Refusal};
+use crate::ply::{Batch, Model, Refusal};
 use crate::sort::{Sight, Sorter};
 
 /// Leaves from which on their boxes say where the model lies, so that the first picture is taken from the right place.
@@ -84,7 +84,7 @@ impl Pager {
             }
         }
         if let Some(chunk) = chunks.iter().find(|chunk| chunk.needed > chunks::MOST_SPLATS) {
-            return Err(chunks::too_many(chunk.needed as usize));
+            return Err(chunks::too_many(chunk.needed.into()));
         }
         // Leaves that look larger come first, whatever their size: each has to have room for its coarsest level.
         if least > budget {
@@ -170,8 +170,8 @@ impl Pager {
 
     /// Takes the description of a chunk; gives the paths of its images.
     pub(crate) fn describe(&mut self, chunk: usize, text: &[u8]) -> Result<Vec<String>, Refusal> {
-        let meta = Meta::parse(text)?;
-        let (count, degree, filter) = (meta.count, meta.degree, meta.filter);
+        let meta = sog::describe(text)?;
+        let (count, degree, filter) = (meta.count, meta.sh_degree(), sog::filter(&meta));
         let path = self.index.files.get(chunk).map_or("", String::as_str);
         let images = self.chunks[chunk].describe(meta, path)?;
         let spare = self.budget - self.least;
@@ -191,7 +191,7 @@ impl Pager {
             self.model = Some(Model {
                 count: self.budget,
                 degree,
-                filter: filter.unwrap_or(Filter::Classic),
+                filter,
                 iteration: None,
             });
         }

@@ -1,5 +1,6 @@
 //! What headers say about splats, and why some are refused.
 
+use kiln_formats::ply::Said;
 use kiln_ply::{Element, Format, Header};
 
 use super::{Filter, MIP_KERNEL, Refusal};
@@ -25,20 +26,15 @@ pub(super) fn element<'a>(header: &'a Header, name: &str) -> Result<Option<(&'a 
         .map_err(|list| format!("the PLY element `{}` has a list: this is a mesh, not splats", list.name))
 }
 
-/// The comment that starts with `key`, without it.
-fn comment<'a>(header: &'a Header, key: &str) -> Option<&'a str> {
-    let mut found = header.comments.iter().filter_map(|comment| comment.strip_prefix(key));
-    found.next().map(str::trim)
-}
-
 /// The screen-space filter the comments ask for; without a word the published one of 3D Gaussian Splatting.
 pub(super) fn filter(header: &Header) -> Filter {
-    let kernel = comment(header, "Kernel size:").and_then(crate::number::parse);
+    let said = Said::of(&header.comments);
+    let kernel = said.kernel_size.and_then(crate::number::parse);
     let kernel = kernel
         .map(|size| size as f32)
         .filter(|size| size.is_finite() && *size >= 0.0);
-    let mip = comment(header, "SplatRenderMode:").is_some_and(|mode| mode == "mip")
-        || comment(header, "antialiased").is_some_and(|flag| flag == "1");
+    let flagged = |comment: &String| comment.strip_prefix("antialiased").map(str::trim) == Some("1");
+    let mip = said.render_mode == Some("mip") || header.comments.iter().any(flagged);
     if mip {
         Filter::Mip(kernel.unwrap_or(MIP_KERNEL))
     } else {
@@ -48,9 +44,5 @@ pub(super) fn filter(header: &Header) -> Filter {
 
 /// The training iteration that a comment names.
 pub(super) fn iteration(header: &Header) -> Option<u64> {
-    let mut found = header
-        .comments
-        .iter()
-        .filter_map(|text| text.split_once("at iteration"));
-    found.next().and_then(|(_, number)| number.trim().parse().ok())
+    Said::of(&header.comments).iteration?.parse().ok()
 }

@@ -400,6 +400,9 @@ fn models() {
         FormatError::RestCount(7),
         FormatError::Required("KHR_draco_mesh_compression".into()),
         FormatError::Damaged("it is truncated".to_owned()),
+        FormatError::Io(system(ErrorKind::UnexpectedEof)),
+        FormatError::TooLarge("SOG holds 1 to 268304400 Gaussians, and there are 300000000".to_owned()),
+        FormatError::Stopped,
     ];
     let ply = ply.into_iter().chain([PlyError::Splats(FormatError::RestCount(7))]);
     let mut examples = wrapped!(PlyError in RunError,
@@ -410,7 +413,9 @@ fn models() {
     );
     examples.extend(wrapped!(FormatError in PlyError in RunError,
         formats,
-        [Format, List, TooMany, Missing, RestCount, Required, Damaged]
+        [
+            Format, List, TooMany, Missing, RestCount, Required, Damaged, Io, TooLarge, Stopped
+        ]
     ));
     let stored = vec![
         StoredError::Absent { path: path("runs/b") },

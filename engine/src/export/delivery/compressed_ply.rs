@@ -16,7 +16,7 @@ use super::Chosen;
 use super::cut::Ends;
 use super::quantize::{smallest_three, unorm};
 use super::stop::File;
-use kiln_gaussians::ply_names::{SH_REST_PREFIX, rest_slot, rest_values};
+use kiln_formats::ply::names::{SH_REST_PREFIX, rest_slot, rest_values};
 use kiln_twins::sh::SH_C0;
 
 /// Logarithms of scales beyond this are cut, so that one of them does not spoil a chunk.

@@ -1,6 +1,6 @@
 //! Values beyond what a format holds, which are written as the nearest that it does.
 
-use kiln_sog::Splats;
+use kiln_formats::sog::Splats;
 
 /// What a format holds: the ends of logarithms of scales, and the largest coordinate and coefficients.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use kiln_sog::Error;
+use kiln_formats::Error;
 
 use super::super::{ExportError, disk_of_process, make_folder, remove_left_of, temporary_name, write_atomic};
 use super::{DeliveryError, Stop, sog};
@@ -24,7 +24,7 @@ impl Drop for Hidden {
 pub(super) struct Files<'a> {
     hidden: Hidden,
     stop: Stop<'a>,
-    /// The first error with a path of its own, which those of `kiln-sog` have not.
+    /// The first error with a path of its own, which those of [`kiln_formats`] have not.
     failed: Option<DeliveryError>,
 }
 

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use kiln_formats::glb::{FLOAT, UNSIGNED_BYTE};
-use kiln_sog::Splats;
+use kiln_formats::sog::Splats;
 use serde_json::{Value, json};
 
 use super::super::PlyComments;

@@ -8,8 +8,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use kiln_files::{open_appending, read_regular};
-use kiln_sog::Splats;
-use kiln_sog::levels::{Cloud, Tree};
+use kiln_formats::sog::Splats;
+use kiln_formats::sog::levels::{Cloud, Tree};
 
 use super::super::ExportError;
 use super::{Chosen, DeliveryError};

@@ -1,6 +1,6 @@
 //! Numbers in few bits, and what centres span.
 
-use kiln_sog::Splats;
+use kiln_formats::sog::Splats;
 
 /// Smallest and largest coordinates of the centres.
 pub(super) fn bounds(splats: &dyn Splats) -> [[f32; 3]; 2] {

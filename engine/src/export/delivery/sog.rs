@@ -1,8 +1,9 @@
-//! SOG: Gaussians in lossless WebP images, in an archive; the crate `kiln-sog` owns the layout.
+//! SOG: Gaussians in lossless WebP images, in an archive; [`kiln_formats::sog`] owns the layout.
 
 use std::path::Path;
 
-use kiln_sog::{Error, Splats, write_archive};
+use kiln_formats::Error;
+use kiln_formats::sog::{Splats, write_archive};
 
 use super::super::{AtomicFile, ExportError, PlyComments, RenderMode};
 use super::{Chosen, DeliveryError};
@@ -20,9 +21,9 @@ pub(super) fn named(path: &Path, error: Error) -> DeliveryError {
     match error {
         Error::Stopped => DeliveryError::Stopped,
         Error::Io(source) => ExportError::new(path, source).into(),
-        Error::TooLarge(what) | Error::Damaged(what) => DeliveryError::Sog {
+        other => DeliveryError::Sog {
             path: path.to_owned(),
-            what,
+            what: other.to_string(),
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kiln_sog::levels::{Cloud, LEAF, Tree};
+use kiln_formats::sog::levels::{Cloud, LEAF, Tree};
 
 use super::super::PlyParts;
 use super::partition::Partition;

@@ -1,8 +1,8 @@
-//! Streamed SOG: a folder of chunks in levels of detail. The crate `kiln-sog` owns levels and layout.
+//! Streamed SOG: a folder of chunks in levels of detail. [`kiln_formats::sog`] owns levels and layout.
 
 use std::path::Path;
 
-use kiln_sog::write_streamed;
+use kiln_formats::sog::write_streamed;
 
 use super::super::{PlyComments, RenderMode};
 use super::source::Source;

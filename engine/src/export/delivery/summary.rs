@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use kiln_files::open_regular;
 use kiln_formats::glb::{EXTENSION, SPZ_EXTENSION};
-use kiln_sog::{Archive, META, Meta};
+use kiln_formats::sog::{Archive, META, Meta};
 use serde_json::Value;
 
 use super::glb::MAX_JSON_BYTES;
@@ -122,11 +122,11 @@ fn sog(file: File, bytes: u64) -> Result<Option<FileSummary>, String> {
         format: "SOG",
         version: Some(2),
         bytes,
-        gaussians: meta.count(),
+        gaussians: meta.count,
         sh_degree: meta.sh_degree(),
-        antialiased: meta.antialiased(),
+        antialiased: meta.antialias,
         position_step: None,
-        bounds: (meta.count() > 0).then(|| meta.bounds()),
+        bounds: (meta.count > 0).then(|| meta.bounds()),
     }))
 }
 
@@ -287,7 +287,7 @@ fn compressed_ply(mut file: File, bytes: u64) -> Result<Option<FileSummary>, Str
     let rest = lines()
         .filter(|line| line.starts_with("property uchar f_rest_"))
         .count();
-    let sh_degree = kiln_gaussians::ply_names::degree_of_rest_values(rest)
+    let sh_degree = kiln_formats::ply::names::degree_of_rest_values(rest)
         .ok_or_else(|| format!("it has {rest} f_rest properties; 0, 9, 24 or 45 belong to a degree"))?;
     let floats = lines().filter(|line| line.starts_with("property float ")).count();
     let (chunks, gaussians): (u64, u64) = (chunks, gaussians);

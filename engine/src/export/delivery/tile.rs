@@ -9,7 +9,7 @@
 use std::io;
 
 use kiln_formats::glb::{EXTENSION, FLOAT, SPZ_EXTENSION, UNSIGNED_BYTE};
-use kiln_sog::Splats;
+use kiln_formats::sog::Splats;
 use serde_json::{Value, json};
 
 use super::super::PlyComments;

@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use kiln_sog::levels::{Cloud, Node, each_leaf};
-use kiln_sog::{Error, Splats as _};
+use kiln_formats::sog::levels::{Cloud, Node, each_leaf};
+use kiln_formats::{Error, sog::Splats as _};
 use serde_json::{Value, json};
 
 use super::super::PlyComments;

@@ -1,17 +1,12 @@
 //! Header comments that say what a renderer must know.
 
+use kiln_formats::ply::{ITERATION, KERNEL_SIZE, RENDER_MODE, Said};
 use kiln_ply::{origin_comment, origin_of};
 
 use super::{PlyComments, RenderMode};
 
-/// Before the render mode's name; other trainers and converters know this comment.
-const RENDER_MODE: &str = "SplatRenderMode:";
 /// Before the degree of spherical harmonics.
 const SH_DEGREE: &str = "SH degree:";
-/// Before the variance of the screen-space filter.
-const KERNEL_SIZE: &str = "Kernel size:";
-/// Before the iteration; other writers put their own name where ours is.
-const ITERATION: &str = "at iteration";
 
 impl PlyComments {
     /// The comments as lines, for a model of degree `sh_degree`.
@@ -29,23 +24,13 @@ impl PlyComments {
 
     /// What the lines of a file say; where two disagree the later one counts.
     pub(in super::super) fn of(lines: &[String]) -> Self {
-        let mut comments = Self {
+        let said = Said::of(lines);
+        let size = said.kernel_size.and_then(|size| size.parse().ok());
+        Self {
+            render_mode: said.render_mode.and_then(RenderMode::of),
+            kernel_size: size.filter(|size: &f32| size.is_finite() && *size >= 0.0),
+            iteration: said.iteration.and_then(|iteration| iteration.parse().ok()),
             origin: origin_of(lines),
-            ..Self::default()
-        };
-        for line in lines {
-            if let Some(mode) = line.strip_prefix(RENDER_MODE) {
-                comments.render_mode = RenderMode::of(mode.trim());
-            } else if let Some(size) = line.strip_prefix(KERNEL_SIZE) {
-                comments.kernel_size = size
-                    .trim()
-                    .parse()
-                    .ok()
-                    .filter(|size: &f32| size.is_finite() && *size >= 0.0);
-            } else if let Some((_, iteration)) = line.split_once(ITERATION) {
-                comments.iteration = iteration.trim().parse().ok();
-            }
         }
-        comments
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::columns::{append, empty_model};
 use super::read::OpenPly;
 use super::sound::{keep_last, some_left};
 use super::{Notes, PlyComments, PlyError};
@@ -46,12 +47,12 @@ impl PlyParts {
 
     fn survey(&mut self) -> Result<Notes, PlyError> {
         let (columns, mut notes) = (self.open.columns.clone(), self.open.notes.clone());
-        let mut one = columns.empty_model(1);
+        let mut one = empty_model(&columns, 1);
         let mut left_out = Vec::new();
         self.open.seek(0)?;
         self.open.rows(|vertex, row| {
             one.truncate(0);
-            columns.append(row, &mut one);
+            append(&columns, row, &mut one);
             if !keep_last(&mut one, vertex as u64, &mut notes) {
                 left_out.push((vertex - left_out.len()) as u32);
             }
@@ -76,8 +77,8 @@ impl PlyParts {
 
     /// Highest degree of spherical harmonics stored, 0 to 3.
     #[must_use]
-    pub const fn sh_degree(&self) -> u32 {
-        self.open.columns.sh_degree
+    pub fn sh_degree(&self) -> u32 {
+        self.open.columns.degree()
     }
 
     /// What the header's comments say.
@@ -98,7 +99,7 @@ impl PlyParts {
 
     fn rows(&mut self, range: Range<usize>) -> Result<Gaussians, PlyError> {
         let columns = self.open.columns.clone();
-        let mut model = columns.empty_model(range.len());
+        let mut model = empty_model(&columns, range.len());
         let Some(last) = range.end.checked_sub(1).filter(|_| !range.is_empty()) else {
             return Ok(model);
         };
@@ -107,7 +108,7 @@ impl PlyParts {
         let rows = first..self.in_file(last) + 1;
         let mut notes = Notes::default();
         self.open.rows_of(rows, |vertex, row| {
-            columns.append(row, &mut model);
+            append(&columns, row, &mut model);
             keep_last(&mut model, vertex as u64, &mut notes);
         })?;
         if self.step != [0.0; 3] {

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use kiln_files::open_regular;
 use kiln_formats::Error;
+use kiln_formats::ply::Columns;
 use kiln_ply::{Element, Format, Reader, Scalar};
 
-use super::columns::Columns;
+use super::columns::{append, empty_model, find};
 use super::sound::{keep_last, some_left};
 use super::{Notes, PlyComments};
 use kiln_gaussians::Gaussians;
@@ -120,10 +121,10 @@ pub(in crate::export) fn read_noted(path: &Path) -> Result<(Gaussians, PlyCommen
 
 fn read_file(path: &Path) -> Result<(Gaussians, PlyComments, Notes), PlyError> {
     let mut open = OpenPly::open(path)?;
-    let mut model = open.columns.empty_model(open.count);
+    let mut model = empty_model(&open.columns, open.count);
     let (columns, mut notes) = (open.columns.clone(), std::mem::take(&mut open.notes));
     open.rows(|vertex, row| {
-        columns.append(row, &mut model);
+        append(&columns, row, &mut model);
         keep_last(&mut model, vertex as u64, &mut notes);
     })?;
     some_left(&notes)?;
@@ -186,7 +187,7 @@ impl OpenPly {
             false => vertex.clone(),
         };
         let mut notes = Notes::default();
-        let columns = Columns::find(&row, vertex, &mut notes)?;
+        let columns = find(&row, vertex, &mut notes)?;
         let too_many = || Error::TooMany(vertex.count);
         let cut = |needed: u128| PlyError::Truncated { needed, size };
         let behind = |start: u64, bytes: u64| u128::from(start) + u128::from(bytes);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::columns::{append, empty_model};
 use super::read::OpenPly;
 use super::sound::keep_last;
 use super::{Notes, PlyComments, PlyError};
@@ -69,7 +70,7 @@ pub fn summarize_ply(path: &Path) -> Result<PlySummary, PlyError> {
 fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
     let mut open = OpenPly::open(path)?;
     let (columns, mut notes) = (open.columns.clone(), std::mem::take(&mut open.notes));
-    let mut one = columns.empty_model(1);
+    let mut one = empty_model(&columns, 1);
     let every = open.count.div_ceil(SAMPLE).max(1);
     let mut values = Values::default();
     let mut not_finite = BTreeMap::new();
@@ -80,7 +81,7 @@ fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
             }
         }
         one.truncate(0);
-        columns.append(row, &mut one);
+        append(&columns, row, &mut one);
         if keep_last(&mut one, vertex as u64, &mut notes) {
             values.add(&one, vertex.is_multiple_of(every));
         }
@@ -89,8 +90,8 @@ fn summarize(path: &Path) -> Result<PlySummary, PlyError> {
     Ok(PlySummary {
         bytes: open.size,
         gaussians: open.count as u64,
-        sh_degree: columns.sh_degree,
-        has_filter: columns.filter.is_some(),
+        sh_degree: columns.degree(),
+        has_filter: columns.has_filter(),
         comments: open.comments,
         position: values.position.map(Collected::spread),
         opacity: values.opacity.spread(),

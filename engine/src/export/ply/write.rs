@@ -3,11 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use kiln_formats::ply::names as ply_names;
 use kiln_ply::{Element, Format, Header, Scalar};
 
 use super::super::{ExportError, write_atomic};
 use super::{PlyComments, fuse};
-use kiln_gaussians::{Gaussians, ply_names};
+use kiln_gaussians::Gaussians;
 use kiln_scene::Point;
 
 /// What the values of a file mean.

@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::splat::{Splat, rest_count};
 
 /// Splats that look random and are the same every time.
 pub(crate) struct Random {
@@ -31,7 +32,7 @@ fn three(index: usize, salt: u32) -> [f32; 3] {
     std::array::from_fn(|axis| noise(index as u32 * 31 + salt * 1009 + axis as u32))
 }
 
-impl kiln_sog::Splats for Random {
+impl kiln_formats::sog::Splats for Random {
     fn len(&self) -> usize {
         self.count
     }
@@ -62,20 +63,15 @@ impl kiln_sog::Splats for Random {
 
 pub(crate) fn archive(count: usize, degree: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
-    kiln_sog::write_archive(&Random::new(count, degree), true, &mut bytes).unwrap();
+    kiln_formats::sog::write_archive(&Random::new(count, degree), true, &mut bytes).unwrap();
     bytes
 }
 
 fn splats(bytes: &[u8]) -> Result<(Meta, Vec<Splat>), Refusal> {
-    let archive = Archive::open(bytes)?;
-    let meta = Meta::parse(archive.file(META)?)?;
-    let files: Vec<&[u8]> = meta
-        .files
-        .iter()
-        .map(|name| archive.file(name))
-        .collect::<Result<_, _>>()?;
+    let (meta, files) = open(bytes)?;
     let mut splats = Vec::new();
-    meta.splats(&files, &mut |splat| splats.push(*splat))?;
+    let each = |splat: &kiln_formats::Splat| splats.extend(Splat::of(splat));
+    meta.splats(&files, each).map_err(|e| e.to_string())?;
     Ok((meta, splats))
 }
 
@@ -88,10 +84,10 @@ fn near(a: &[f32], b: &[f32]) -> bool {
 fn values_are_those_of_the_engine() {
     for degree in 0..=3 {
         let bytes = archive(700, degree);
-        let wanted = kiln_sog::read_archive(&bytes).unwrap();
+        let wanted = kiln_formats::sog::read_archive(&bytes).unwrap();
         let (meta, found) = splats(&bytes).unwrap();
-        assert_eq!((meta.degree, found.len()), (degree, 700));
-        assert_eq!(meta.filter, Some(Filter::Mip(MIP_KERNEL)));
+        assert_eq!((meta.sh_degree(), found.len()), (degree, 700));
+        assert_eq!(filter(&meta), Filter::Mip(MIP_KERNEL));
         let n = 3 * rest_count(degree);
         for (i, splat) in found.iter().enumerate() {
             assert!(
@@ -132,19 +128,19 @@ fn damaged_archives_are_refused_and_none_panics() {
     let name = bytes.windows(10).position(|part| part == b"quats.webp").unwrap();
     let mut changed = bytes.clone();
     changed[name + 30] ^= 1;
-    assert!(refused(&changed).contains("quats.webp in it is damaged"));
-    assert!(refused(b"PK\x03\x04more").contains("zip"));
+    assert!(refused(&changed).contains("quats.webp in its archive is damaged"));
+    assert!(refused(b"PK\x03\x04more").contains("truncated or no archive"));
 }
 
 /// Files of so many splats, and what their description says.
 fn files_of(count: usize) -> (BTreeMap<String, Vec<u8>>, Meta) {
     let mut files = BTreeMap::new();
-    kiln_sog::write_files(&Random::new(count, 2), false, &mut |name, bytes| {
+    kiln_formats::sog::write_files(&Random::new(count, 2), false, &mut |name, bytes| {
         files.insert(name.to_owned(), bytes.to_vec());
         Ok(())
     })
     .unwrap();
-    let meta = Meta::parse(&files[META]).unwrap();
+    let meta = describe(&files[META]).unwrap();
     (files, meta)
 }
 
@@ -155,20 +151,20 @@ fn descriptions_are_held_against_the_images() {
     let text = String::from_utf8(files[META].clone()).unwrap();
     for (from, to, words) in [
         ("\"version\":2", "\"version\":3", "version 2"),
-        ("\"version\":2,", "", "version 2"),
+        ("\"version\":2,", "", "version 1"),
         ("\"count\":50", "\"count\":65", "64 pixels"),
-        ("\"count\":50", "\"count\":16777216", "16777216 are needed"),
+        ("\"count\":50", "\"count\":16777216", "64 pixels for 16777216"),
         ("\"count\":50", "\"count\":99999999999", "does not describe"),
         ("\"bands\":2", "\"bands\":3", "pixels"),
-        ("\"bands\":2", "\"bands\":9", "does not describe"),
+        ("\"bands\":2", "\"bands\":9", "9 bands"),
         ("means_u.webp", "../means_u.webp", "does not describe"),
         ("quats.webp", "sh0.webp", "names no component"),
         ("{", "[", "not valid JSON"),
     ] {
         let changed = text.replacen(from, to, 1);
-        let read = Meta::parse(changed.as_bytes()).and_then(|meta| {
-            let of: Vec<&[u8]> = meta.files.iter().map(|name| files[name].as_slice()).collect();
-            meta.splats(&of, &mut |_| ())
+        let read = describe(changed.as_bytes()).and_then(|meta| {
+            let of: Vec<&[u8]> = meta.images().map(|name| files[name].as_slice()).collect();
+            meta.splats(&of, |_| ()).map_err(|e| e.to_string())
         });
         let why = read.unwrap_err();
         assert!(why.contains(words), "{words}: {why}");
@@ -179,18 +175,15 @@ fn descriptions_are_held_against_the_images() {
 #[test]
 fn images_are_not_larger_than_the_splats_need() {
     let (files, mut meta) = files_of(50);
-    let mut images: Vec<&[u8]> = meta.files.iter().map(|name| files[name].as_slice()).collect();
-    assert!(meta.splats(&images, &mut |_| ()).is_ok());
+    let mut images: Vec<&[u8]> = meta.images().map(|name| files[name].as_slice()).collect();
+    assert!(meta.splats(&images, |_| ()).is_ok());
     // 4096 x 4096 pixels of one colour, the rest of the file being zeros.
     let data = [&[0x2f, 0xff, 0xcf, 0xff, 0x03][..], &[0; 12]].concat();
     let bomb = [b"RIFF\0\0\0\0WEBPVP8L", &(data.len() as u32).to_le_bytes()[..], &data].concat();
     images[2] = &bomb;
-    let why = meta.splats(&images, &mut |_| ()).unwrap_err();
-    assert!(
-        why.contains("scales.webp: an image in it has 4096 x 4096 pixels"),
-        "{why}"
-    );
+    let why = meta.splats(&images, |_| ()).unwrap_err().to_string();
+    assert!(why.contains("quats.webp: an image of 4096 x 4096 pixels"), "{why}");
     meta.count = 65;
-    let why = meta.splats(&images, &mut |_| ()).unwrap_err();
-    assert!(why.contains("64 pixels, and 65 are needed"), "{why}");
+    let why = meta.splats(&images, |_| ()).unwrap_err().to_string();
+    assert!(why.contains("64 pixels for 65 Gaussians"), "{why}");
 }

@@ -4,7 +4,8 @@ use super::*;
 use crate::camera::{Lens, Pose};
 use crate::math::Vec3;
 use crate::pack::push_geometry;
-use crate::splat::plain_parameters;
+use crate::ply::Filter;
+use crate::splat::{Splat, plain};
 
 const COUNTS: [u32; 3] = [600, 300, 100];
 
@@ -38,7 +39,7 @@ fn text(n_leaves: usize) -> String {
 fn chunk(file: usize) -> Packed {
     let mut packed = Packed::default();
     for of_group in 0..4 {
-        let mut splat = plain_parameters().splat().unwrap();
+        let mut splat = Splat::of(&plain()).unwrap();
         splat.mean = [0.0, 0.0, (2 * (4 * (file / 3) + of_group) + 1) as f32];
         (0..COUNTS[file % 3]).for_each(|_| push_geometry(&splat, &mut packed.geometry));
     }
@@ -230,9 +231,9 @@ const SMALL: &str = r#"{"filenames":["0_0/meta.json"],"environment":"env/meta.js
     "lods":{"0":{"file":0,"offset":10,"count":90}}}}"#;
 
 fn small_files() -> std::collections::BTreeMap<String, Vec<u8>> {
-    let splats = crate::formats::sog::tests::Random::new(100, 1);
+    let splats = sog::tests::Random::new(100, 1);
     let mut files = std::collections::BTreeMap::new();
-    kiln_sog::write_files(&splats, true, &mut |name, bytes| {
+    kiln_formats::sog::write_files(&splats, true, &mut |name, bytes| {
         files.insert(name.to_owned(), bytes.to_vec());
         Ok(())
     })

@@ -6,7 +6,6 @@ use kiln_formats::compressed_ply::{CompressedPly, Record};
 use kiln_ply::Reader;
 
 use super::super::super::{PlyComments, PlyError};
-use super::append;
 use kiln_gaussians::Gaussians;
 
 /// Reads a model; `None` of PLY files of any other kind, and of files that are none.
@@ -36,7 +35,7 @@ pub(super) fn read(file: impl BufRead + Seek) -> Result<Option<(Gaussians, PlyCo
         file.read_exact(&mut record).map_err(PlyError::Io)?;
         match records.read(&record) {
             Record::Nothing => {}
-            Record::Splat(splat) => append(&mut model, &splat, 0),
+            Record::Splat(splat) => model.push(&splat, 0, 0.0),
             Record::Harmonics(harmonics) => model.sh_rest.extend(harmonics[..rest].as_flattened()),
         }
     }

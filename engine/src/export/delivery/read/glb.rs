@@ -15,7 +15,6 @@ use serde_json::Value;
 use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
 use super::super::axes;
 use super::super::glb::{BINARY_CHUNK, JSON_CHUNK, MAX_JSON_BYTES};
-use super::append;
 use super::room::Room;
 use super::spz::Unpacked;
 use kiln_gaussians::Gaussians;
@@ -89,11 +88,11 @@ pub(super) fn read(file: impl Read + Seek, notes: &mut Notes) -> Result<(Gaussia
         match part {
             Part::Packed(unpacked) => {
                 comments.render_mode = comments.render_mode.or(unpacked.render_mode());
-                unpacked.splats(|splat| append(&mut model, splat, rest));
+                unpacked.splats(|splat| model.push(splat, rest, 0.0));
             }
             Part::Set(set) => {
                 let fetch = |first, length, bytes: &mut Vec<u8>| glb_file.fetch(first, length, bytes);
-                let below = set.splats(fetch, |splat| append(&mut model, splat, rest))?;
+                let below = set.splats(fetch, |splat| model.push(splat, rest, 0.0))?;
                 // A few are damage, and Gaussians that cannot be drawn; most are another meaning.
                 if 2 * below > set.count() {
                     return Err(damaged(

@@ -14,7 +14,6 @@ use std::io::{BufReader, Read as _, Seek as _};
 use std::path::Path;
 
 use kiln_files::open_regular;
-use kiln_formats::Splat;
 
 use room::Room;
 use spz::Unpacked;
@@ -125,17 +124,6 @@ fn open(path: &Path) -> Result<(BufReader<File>, Vec<u8>), PlyError> {
         Ok((BufReader::with_capacity(1 << 18, file), start))
     };
     open().map_err(|e| PlyError::Io(e).of(path))
-}
-
-/// Adds a splat to a model, and as many of its harmonics.
-fn append(model: &mut Gaussians, splat: &Splat, rest: usize) {
-    model.means.push(splat.mean);
-    model.quats.push(splat.quat);
-    model.log_scales.push(splat.log_scale);
-    model.logit_opacities.push(splat.opacity.logit());
-    model.sh0.push(splat.sh0);
-    model.sh_rest.extend(splat.rest[..rest].as_flattened());
-    model.filter_3d.push(0.0);
 }
 
 #[cfg(test)]

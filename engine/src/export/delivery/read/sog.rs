@@ -1,10 +1,10 @@
-//! SOG, archives and folders; the crate `kiln-sog` knows what is in them.
+//! SOG, archives and folders; [`kiln_formats::sog`] knows what is in them.
 
 use std::io::{BufRead, Read, Seek};
 use std::path::Path;
 
-use kiln_formats::Opacity;
-use kiln_sog::{Archive, Error, INDEX, META, Meta, Model, read_archive_of, read_files, read_streamed};
+use kiln_formats::sog::{Archive, INDEX, META, Meta, Model, read_archive_of, read_files, read_streamed};
+use kiln_formats::{Error, Opacity};
 
 use super::super::super::{PlyComments, PlyError, RenderMode};
 use kiln_gaussians::Gaussians;
@@ -50,10 +50,7 @@ fn beside(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
 fn problem(error: Error) -> PlyError {
     match error {
         Error::Io(e) => PlyError::Io(e),
-        // reading is not stopped
-        Error::TooLarge(_) | Error::Damaged(_) | Error::Stopped => {
-            kiln_formats::Error::Damaged(error.to_string()).into()
-        }
+        other => other.into(),
     }
 }
 

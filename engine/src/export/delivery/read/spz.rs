@@ -8,7 +8,6 @@ use kiln_formats::spz::{HEADER_BYTES, Header, KEPT_DEGREE, LONG_HEADER_BYTES};
 use kiln_formats::{Error, Splat};
 
 use super::super::super::{Notes, PlyComments, PlyError, RenderMode};
-use super::append;
 use super::room::Room;
 use kiln_gaussians::Gaussians;
 
@@ -106,7 +105,7 @@ impl Unpacked {
         self.note(notes);
         let mut model = Gaussians::with_room(self.degree(), self.count() as usize);
         let rest = model.rest_coefficients();
-        self.splats(|splat| append(&mut model, splat, rest));
+        self.splats(|splat| model.push(splat, rest, 0.0));
         let comments = PlyComments {
             render_mode: self.render_mode(),
             ..PlyComments::default()

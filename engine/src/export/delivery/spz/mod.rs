@@ -11,7 +11,7 @@ mod version;
 use std::io::{self, Seek as _, SeekFrom, Write};
 
 use flate2::{Compression, write::GzEncoder};
-use kiln_sog::Splats;
+use kiln_formats::sog::Splats;
 
 use super::super::{PlyComments, RenderMode};
 use super::cut::Ends;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use kiln_sog::Splats;
+use kiln_formats::sog::Splats;
 
 use super::super::axes;
 use super::super::quantize::{byte, smallest_three};

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::webp::encode;
 
 /// Gaussians at random: needles and discs all over, most of them near the origin.
 pub(crate) struct Random {
@@ -191,7 +192,7 @@ fn descriptions_are_held_against_the_images() {
 #[test]
 fn small_images_of_many_pixels_are_refused() {
     let mut whole = files(&Random::new(50, 0));
-    let huge = webp::encode(&vec![[0, 0, 0, 255]; 4096 * 4096], 4096).unwrap();
+    let huge = encode(&vec![[0, 0, 0, 255]; 4096 * 4096], 4096).unwrap();
     assert!(huge.len() < 30_000);
     whole.insert("quats.webp".to_owned(), huge);
     let error = read_files(&whole[META], &mut |name| Ok(whole[name].clone())).unwrap_err();
@@ -205,7 +206,7 @@ fn small_images_of_many_pixels_are_refused() {
 #[test]
 fn few_bytes_are_not_many_gaussians() {
     let side: usize = 2048;
-    let mut one = webp::encode(&vec![[0, 0, 0, 255]; side * side], side).unwrap();
+    let mut one = encode(&vec![[0, 0, 0, 255]; side * side], side).unwrap();
     // a chunk that readers pass over
     one.extend(b"JUNK\0\x04\0\0");
     one.extend([0; 1024]);

@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::{Cloud, Tree, reduce};
-use crate::{Error, Splats as _};
+use crate::{Error, sog::Splats as _};
 
 /// Gaussians of a leaf at level 0, at most.
 pub const LEAF: usize = 1 << 14;

@@ -1,11 +1,11 @@
 //! Bits of a lossless image, and the prefix codes that are written in them.
 
-use crate::ply::Refusal;
+use crate::Error;
 
 /// Longest code word.
 const MOST_BITS: usize = 15;
 /// Words up to this length are looked up in one step.
-const QUICK_BITS: u32 = 9;
+const QUICK_BITS: u32 = 10;
 /// Order in which the lengths of the code of lengths come.
 const LENGTH_ORDER: [usize; 19] = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
@@ -28,8 +28,22 @@ impl<'a> Bits<'a> {
     }
 
     /// Has at least 32 bits at hand.
+    #[inline]
     fn fill(&mut self) {
-        while self.n_held <= 32 {
+        if self.n_held < 32 {
+            self.fetch();
+        }
+    }
+
+    fn fetch(&mut self) {
+        if let Some(eight) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk) {
+            // Bits beyond those that count are the same again next time.
+            self.held |= u64::from_le_bytes(*eight) << self.n_held;
+            self.at += (63 - self.n_held as usize) / 8;
+            self.n_held |= 56;
+            return;
+        }
+        while self.n_held < 56 {
             let byte = self.bytes.get(self.at).copied().unwrap_or(0);
             self.held |= u64::from(byte) << self.n_held;
             self.n_held += 8;
@@ -71,7 +85,7 @@ pub(super) struct Code {
 
 impl Code {
     /// Reads a code of `n_symbols`.
-    pub(super) fn read(bits: &mut Bits<'_>, n_symbols: usize) -> Result<Self, Refusal> {
+    pub(super) fn read(bits: &mut Bits<'_>, n_symbols: usize) -> Result<Self, Error> {
         if bits.flag() {
             // One symbol or two.
             let two = bits.flag();
@@ -133,7 +147,7 @@ impl Code {
     }
 
     /// The code whose words have these lengths, 0 for symbols without one.
-    fn new(lengths: &[u8]) -> Result<Self, Refusal> {
+    fn new(lengths: &[u8]) -> Result<Self, Error> {
         let mut counts = [0_u16; MOST_BITS + 1];
         for length in lengths {
             counts[usize::from(*length)] += 1;
@@ -179,6 +193,7 @@ impl Code {
     }
 
     /// The next symbol.
+    #[inline]
     pub(super) fn next(&self, bits: &mut Bits<'_>) -> usize {
         bits.fill();
         let entry = self.quick[bits.held as usize & (self.quick.len() - 1)];
@@ -204,6 +219,6 @@ impl Code {
 }
 
 /// Says that an image is damaged.
-pub(super) fn damaged() -> Refusal {
-    "an image in it is damaged".to_owned()
+pub(super) fn damaged() -> Error {
+    Error::damaged("an image is damaged")
 }

@@ -1,16 +1,12 @@
-//! Images to Gaussians.
+//! Files to Gaussians.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Seek};
 
 use super::archive::Archive;
-use super::images::{Image, decode};
-use super::meta::{Meta, Palette};
-use super::pixels::{STEPS, from_log, quaternion};
 use super::splats::rest_values;
-use super::webp::MOST_SIDE;
-use super::write::PALETTE_ROW;
-use super::{Error, META};
+use super::{Error, META, Meta};
+use crate::Opacity;
 
 /// Gaussians of a file, in its order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +41,15 @@ impl Model {
         self.opacities.extend(other.opacities);
         self.sh0.extend(other.sh0);
         self.sh_rest.extend(other.sh_rest);
+    }
+
+    fn reserve(&mut self, count: usize) {
+        self.means.reserve_exact(count);
+        self.quats.reserve_exact(count);
+        self.log_scales.reserve_exact(count);
+        self.opacities.reserve_exact(count);
+        self.sh0.reserve_exact(count);
+        self.sh_rest.reserve_exact(count * rest_values(self.sh_degree));
     }
 
     fn raise(&mut self, degree: u32) {
@@ -135,105 +140,29 @@ pub(crate) fn read(meta: &[u8], most_bytes: u64, taken: &mut Taken, file: &mut G
             taken.bytes
         )));
     }
-    let count = usize::try_from(meta.count).unwrap_or(usize::MAX);
-    // images are as large as they need be, up to what rounds their sides
-    let most = meta.count.saturating_mul(2) + 4 * MOST_SIDE as u64;
-    let image = |name: &str| {
-        let image = named(name, &files, most)?;
-        match image.pixels.len() < count {
-            true => Err(Error::damaged(format!(
-                "{name} has {} pixels for {count} Gaussians",
-                image.pixels.len()
-            ))),
-            false => Ok(image),
-        }
-    };
-    let low = image(&meta.means.files[0])?;
-    let high = image(&meta.means.files[1])?;
-    let coordinate = |axis: usize, low: u8, high: u8| {
-        let share = f64::from(u16::from_le_bytes([low, high])) / STEPS;
-        let [from, to] = [meta.means.mins[axis], meta.means.maxs[axis]];
-        from_log(from + (to - from) * share) as f32
-    };
-    let pairs = low.pixels.iter().zip(&high.pixels).take(count);
-    let means = pairs.map(|(low, high)| [0, 1, 2].map(|axis| coordinate(axis, low[axis], high[axis])));
-    let means: Vec<[f32; 3]> = means.collect();
-    drop((low, high));
-
-    let quats = image(&meta.quats.files[0])?;
-    let quats: Option<Vec<[f32; 4]>> = quats.pixels[..count].iter().map(|&pixel| quaternion(pixel)).collect();
-    let quats = quats.ok_or_else(|| Error::damaged("a pixel of its rotations names no component"))?;
-
-    let log_scales = coded(&image(&meta.scales.files[0])?, count, &meta.scales.codebook)?;
-    let colours = image(&meta.sh0.files[0])?;
-    let sh0 = coded(&colours, count, &meta.sh0.codebook)?;
-    let opacities = colours.pixels[..count].iter().map(|pixel| pixel[3]).collect();
-    drop(colours);
-    let sh_rest = match &meta.sh_rest {
-        Some(palette) => {
-            let places = image(&palette.files[1])?;
-            let entries = entries(palette, &files)?;
-            looked_up(&places, count, &entries, rest_values(palette.bands))?
-        }
-        None => Vec::new(),
-    };
-    Ok(Model {
+    let files: Vec<&[u8]> = meta
+        .images()
+        .map(|name| files.get(name).map_or(&[][..], Vec::as_slice))
+        .collect();
+    let mut model = Model {
         sh_degree: meta.sh_degree(),
         antialiased: meta.antialias,
-        means,
-        quats,
-        log_scales,
-        opacities,
-        sh0,
-        sh_rest,
-    })
-}
-
-/// The image of a name, of at most `most` pixels.
-fn named(name: &str, files: &BTreeMap<&str, Vec<u8>>, most: u64) -> Result<Image, Error> {
-    let file = files.get(name).map_or(&[][..], Vec::as_slice);
-    decode(file, most).map_err(|e| match e {
-        Error::Damaged(what) => Error::Damaged(format!("{name}: {what}")),
-        other => other,
-    })
-}
-
-/// Values of a codebook.
-fn coded(image: &Image, count: usize, book: &[f32]) -> Result<Vec<[f32; 3]>, Error> {
-    let value = |place: u8| book.get(usize::from(place)).copied();
-    let values = image.pixels[..count]
-        .iter()
-        .map(|&[r, g, b, _]| Some([value(r)?, value(g)?, value(b)?]));
-    values
-        .collect::<Option<Vec<[f32; 3]>>>()
-        .ok_or_else(|| Error::damaged("a pixel names a value that its codebook has not"))
-}
-
-/// Entries of a palette, one after the other.
-fn entries(palette: &Palette, files: &BTreeMap<&str, Vec<u8>>) -> Result<Vec<f32>, Error> {
-    let name = &palette.files[0];
-    let of_one = rest_values(palette.bands) / 3;
-    let row = PALETTE_ROW * of_one;
-    let n_rows = palette.count.div_ceil(PALETTE_ROW);
-    let image = named(name, files, ((n_rows + 4) * row) as u64)?;
-    if image.width != row || image.pixels.len() < n_rows * row {
-        return Err(Error::damaged(format!(
-            "{name} has {} pixels in rows of {}, and {} entries take rows of {row}",
-            image.pixels.len(),
-            image.width,
-            palette.count
-        )));
-    }
-    let values = coded(&image, palette.count * of_one, &palette.codebook)?;
-    Ok(values.into_iter().flatten().collect())
-}
-
-fn looked_up(places: &Image, count: usize, entries: &[f32], of_one: usize) -> Result<Vec<f32>, Error> {
-    let mut values = Vec::with_capacity(count * of_one);
-    for &[low, high, ..] in &places.pixels[..count] {
-        let start = usize::from(u16::from_le_bytes([low, high])) * of_one;
-        let entry = entries.get(start..start + of_one);
-        values.extend(entry.ok_or_else(|| Error::damaged("a pixel names an entry that its palette has not"))?);
-    }
-    Ok(values)
+        ..Model::default()
+    };
+    let rest = rest_values(model.sh_degree);
+    meta.splats(&files, |splat| {
+        if model.means.is_empty() {
+            // The images hold as many as are announced.
+            model.reserve(meta.count as usize);
+        }
+        model.means.push(splat.mean);
+        model.quats.push(splat.quat);
+        model.log_scales.push(splat.log_scale);
+        if let Opacity::Steps(steps) = splat.opacity {
+            model.opacities.push(steps);
+        }
+        model.sh0.push(splat.sh0);
+        model.sh_rest.extend(&splat.rest.as_flattened()[..rest]);
+    })?;
+    Ok(model)
 }

@@ -1,28 +1,15 @@
-//! ZIP archives of a few files: stored when written, stored or deflated when read.
+//! Archives of files: written, stored, and read out of anything that can be read and sought in.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom, Write};
-
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use super::Error;
 use super::read::room;
+use crate::zip::{Directory, END, END_BYTES, ENTRY, FILE, FILE_BYTES, checksum};
 
-/// What a file, an entry of the directory and the directory's end begin with.
-const FILE: u32 = 0x0403_4b50;
-const ENTRY: u32 = 0x0201_4b50;
-const END: u32 = 0x0605_4b50;
-/// Bytes of them before names.
-const FILE_BYTES: usize = 30;
-const ENTRY_BYTES: usize = 46;
-const END_BYTES: usize = 22;
-/// Longest comment behind the end.
-const MOST_COMMENT: usize = 65_535;
 /// Version that readers need, and 1 January 1980, the first day that archives know.
 const VERSION: u16 = 20;
 const DATE: u16 = 0x0021;
-/// Deflated files grow at most so much: the format cannot do more.
-const MOST_GROWTH: usize = 1032;
 
 /// An archive being written.
 #[derive(Debug)]
@@ -100,23 +87,12 @@ impl<W: Write> ArchiveWriter<W> {
     }
 }
 
-/// A file of an archive.
-#[derive(Clone, Debug)]
-struct Entry {
-    deflated: bool,
-    checksum: u32,
-    /// Where its header stands, and how many bytes follow that.
-    at: u64,
-    packed: u64,
-    size: usize,
-}
-
 /// An archive whose directory has been read, and whose files are read when they are asked for.
 #[derive(Debug)]
 pub struct Archive<R> {
     archive: R,
     bytes: u64,
-    entries: BTreeMap<String, Entry>,
+    directory: Directory,
 }
 
 impl<R: Read + Seek> Archive<R> {
@@ -125,30 +101,12 @@ impl<R: Read + Seek> Archive<R> {
     /// # Errors
     /// [`Error::Damaged`], which says what is wrong; [`Error::Io`].
     pub fn open(mut archive: R) -> Result<Self, Error> {
-        let truncated = || Error::damaged("its archive is truncated or no archive");
         let bytes = archive.seek(SeekFrom::End(0))?;
-        let behind = bytes.saturating_sub((MOST_COMMENT + END_BYTES) as u64);
-        let tail = part(&mut archive, behind, bytes - behind)?;
-        let last = tail.len().checked_sub(END_BYTES).ok_or_else(truncated)?;
-        let end = (0..=last).rev().find(|&at| word(&tail, at) == Some(END));
-        let end = end.ok_or_else(truncated)?;
-        let n_files = half(&tail, end + 10).ok_or_else(truncated)?;
-        let start = u64::from(word(&tail, end + 16).ok_or_else(truncated)?);
-        let length = (behind + end as u64).checked_sub(start).ok_or_else(truncated)?;
-        let directory = part(&mut archive, start, length)?;
-        let (mut at, mut entries) = (0, BTreeMap::new());
-        for _ in 0..n_files {
-            let (name, entry, next) = entry(&directory, at)?;
-            if entry.at + FILE_BYTES as u64 + entry.packed > start {
-                return Err(damaged_directory());
-            }
-            entries.insert(name, entry);
-            at = next;
-        }
+        let directory = Directory::read(bytes, |start, length| part(&mut archive, start, length))?;
         Ok(Self {
             archive,
             bytes,
-            entries,
+            directory,
         })
     }
 
@@ -159,7 +117,7 @@ impl<R: Read + Seek> Archive<R> {
 
     /// Names of the files, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.keys().map(String::as_str)
+        self.directory.names().collect::<BTreeSet<_>>().into_iter()
     }
 
     /// A file of the archive.
@@ -167,29 +125,9 @@ impl<R: Read + Seek> Archive<R> {
     /// # Errors
     /// [`Error::Damaged`] when it is not there, or is not what its checksum says; [`Error::Io`].
     pub fn file(&mut self, name: &str) -> Result<Vec<u8>, Error> {
-        let entry = self
-            .entries
-            .get(name)
-            .ok_or_else(|| Error::damaged(format!("its archive holds no {name}")))?;
-        let damaged = || Error::damaged(format!("{name} in its archive is damaged"));
-        let header = part(&mut self.archive, entry.at, FILE_BYTES as u64)?;
-        // the name stands there once more, and what is added to it may differ
-        let skipped = half(&header, 26).zip(half(&header, 28));
-        let (name_bytes, more) = skipped.filter(|_| word(&header, 0) == Some(FILE)).ok_or_else(damaged)?;
-        let start = entry.at + FILE_BYTES as u64 + u64::from(name_bytes) + u64::from(more);
-        let packed = part(&mut self.archive, start, entry.packed)?;
-        let file = match entry.deflated {
-            true => {
-                let allowed = usize::try_from(room(self.bytes)).unwrap_or(usize::MAX);
-                let most = entry.size.min(MOST_GROWTH.saturating_mul(packed.len())).min(allowed);
-                decompress_to_vec_with_limit(&packed, most).map_err(|_| damaged())?
-            }
-            false => packed,
-        };
-        match file.len() == entry.size && checksum(&file) == entry.checksum {
-            true => Ok(file),
-            false => Err(damaged()),
-        }
+        let archive = &mut self.archive;
+        self.directory
+            .file(name, room(self.bytes), |start, length| part(archive, start, length))
     }
 }
 
@@ -201,85 +139,13 @@ fn part(archive: &mut (impl Read + Seek), start: u64, length: u64) -> Result<Vec
     Ok(bytes)
 }
 
-fn damaged_directory() -> Error {
-    Error::damaged("the directory of its archive is damaged")
-}
-
-/// The entry of the directory at a place, and where the next one is.
-fn entry(directory: &[u8], at: usize) -> Result<(String, Entry, usize), Error> {
-    let entry = directory.get(at..).filter(|entry| word(entry, 0) == Some(ENTRY));
-    let entry = entry.ok_or_else(damaged_directory)?;
-    let read = || {
-        let name_bytes = usize::from(half(entry, 28)?);
-        let behind = usize::from(half(entry, 30)?) + usize::from(half(entry, 32)?);
-        let name = entry.get(ENTRY_BYTES..ENTRY_BYTES + name_bytes)?;
-        let name = String::from_utf8(name.to_vec()).ok()?;
-        let found = Entry {
-            deflated: half(entry, 10)? == 8,
-            checksum: word(entry, 16)?,
-            at: word(entry, 42)?.into(),
-            packed: word(entry, 20)?.into(),
-            size: word(entry, 24)? as usize,
-        };
-        Some((
-            name,
-            found,
-            half(entry, 8)?,
-            half(entry, 10)?,
-            at + ENTRY_BYTES + name_bytes + behind,
-        ))
-    };
-    let (name, found, flags, method, next) = read().ok_or_else(damaged_directory)?;
-    if flags & 1 != 0 || !matches!(method, 0 | 8) {
-        return Err(Error::damaged(format!(
-            "{name} in its archive is encrypted or packed in a way that is not read; stored and deflated files are"
-        )));
-    }
-    Ok((name, found, next))
-}
-
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    let two = bytes.get(at..at.checked_add(2)?)?;
-    Some(u16::from_le_bytes(*two.first_chunk()?))
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    let four = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(*four.first_chunk()?))
-}
-
-/// CRC-32 as archives have it.
-fn checksum(bytes: &[u8]) -> u32 {
-    const TABLE: [u32; 256] = {
-        let mut table = [0; 256];
-        let mut at = 0;
-        while at < 256 {
-            let mut value = at as u32;
-            let mut bit = 0;
-            while bit < 8 {
-                value = if value & 1 == 1 {
-                    0xedb8_8320 ^ value >> 1
-                } else {
-                    value >> 1
-                };
-                bit += 1;
-            }
-            table[at] = value;
-            at += 1;
-        }
-        table
-    };
-    !bytes
-        .iter()
-        .fold(!0, |sum: u32, &byte| TABLE[usize::from(sum as u8 ^ byte)] ^ sum >> 8)
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use std::io::Cursor;
 
     use super::*;
+    use crate::zip::ENTRY_BYTES;
 
     fn open(bytes: &[u8]) -> Result<Archive<Cursor<&[u8]>>, Error> {
         Archive::open(Cursor::new(bytes))

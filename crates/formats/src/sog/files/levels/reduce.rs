@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::cloud::Cloud;
 use super::merge::{Body, merge};
 use super::neighbors::nearest;
-use crate::Splats;
+use crate::sog::Splats;
 
 /// Others that a Gaussian may be merged with at first, and that show how large Gaussians are around it: its nearest.
 const NEAR: usize = 8;
@@ -173,7 +173,7 @@ impl Merging {
 mod tests {
     use super::super::shape::shadow;
     use super::*;
-    use crate::tests::Random;
+    use crate::sog::files::tests::Random;
 
     fn cloud(count: usize, degree: u32) -> Cloud {
         let random = Random::new(count, degree);

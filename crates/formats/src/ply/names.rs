@@ -3,7 +3,7 @@
 //! Owns the names, their order when written, and the order of higher SH coefficients: files are channel-major (all
 //! red coefficients, then green, then blue) where the engine is coefficient-major.
 
-use super::layout::sh_coefficients;
+use crate::rest_count;
 
 /// Centre.
 pub const POSITION: [&str; 3] = ["x", "y", "z"];
@@ -39,7 +39,7 @@ pub fn written(sh_degree: u32, filter: bool) -> Vec<String> {
 /// `f_rest` values a Gaussian has at a degree: 0, 9, 24 or 45.
 #[must_use]
 pub const fn rest_values(sh_degree: u32) -> usize {
-    3 * (sh_coefficients(sh_degree) - 1)
+    3 * rest_count(sh_degree)
 }
 
 /// The degree of a number of `f_rest` values, `None` when it belongs to none of 0..=3.

@@ -5,16 +5,30 @@
 //! compare. Refuses lossy images and more pixels than the caller expects;
 //! what it reads takes memory as it comes, not as a header says.
 
+#[cfg(feature = "native")]
+mod huffman;
 mod prefix;
 mod transform;
+#[cfg(feature = "native")]
+mod write;
 
-use crate::ply::Refusal;
+use std::collections::BinaryHeap;
+
+use crate::Error;
 use prefix::{Bits, Code, damaged};
 use transform::{Transform, add};
+#[cfg(feature = "native")]
+pub(crate) use write::encode;
 
 /// Pixels, row after row: alpha, red, green and blue from the highest byte down.
 pub(crate) type Pixels = Vec<u32>;
 
+/// Most pixels of a side: no reader takes the last one that the format could name.
+pub(crate) const MOST_SIDE: usize = (1 << 14) - 1;
+/// Pixels that are read however few bytes code them,
+const FREE_PIXELS: usize = 1 << 20;
+/// and how many more for each byte: one value all over takes next to none.
+const PIXELS_A_BYTE: usize = 1 << 12;
 /// Literals and lengths in the first code of a group; colours of the cache follow.
 const GREENS: usize = 256 + 24;
 /// Distances that name a neighbour instead of a number of pixels.
@@ -24,6 +38,9 @@ const MOST_GROUPS: usize = 4096;
 /// Pixels that have room before any is read: what a header says costs nothing to write.
 const ROOM: usize = 1 << 18;
 
+/// A pixel: red, green, blue, alpha.
+pub(crate) type Pixel = [u8; 4];
+
 /// An image.
 pub(crate) struct Image {
     pub(crate) width: usize,
@@ -31,17 +48,17 @@ pub(crate) struct Image {
 }
 
 /// Red, green, blue and alpha.
-pub(crate) fn channels(pixel: u32) -> [u8; 4] {
+pub(crate) fn channels(pixel: u32) -> Pixel {
     let [blue, green, red, alpha] = pixel.to_le_bytes();
     [red, green, blue, alpha]
 }
 
-fn of_channels([red, green, blue, alpha]: [u8; 4]) -> u32 {
+fn of_channels([red, green, blue, alpha]: Pixel) -> u32 {
     u32::from_le_bytes([blue, green, red, alpha])
 }
 
-/// Reads a file of at most `most` pixels.
-pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Refusal> {
+/// Reads a file of at most `most` pixels, and not more than its bytes can mean.
+pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Error> {
     let data = lossless(file)?;
     let mut bits = Bits::new(data);
     let mark = bits.take(8);
@@ -50,10 +67,11 @@ pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Refusal> {
     if mark != 0x2f || bits.take(3) != 0 || bits.is_over() {
         return Err(damaged());
     }
+    let most = most.min(PIXELS_A_BYTE.saturating_mul(file.len()).saturating_add(FREE_PIXELS));
     if width * height > most {
-        return Err(format!(
-            "an image in it has {width} x {height} pixels, and at most {most} belong there"
-        ));
+        return Err(Error::damaged(format!(
+            "an image of {width} x {height} pixels is larger than what it can hold"
+        )));
     }
     let mut transforms = Vec::new();
     let mut coded_width = width;
@@ -115,9 +133,9 @@ pub(crate) fn read(file: &[u8], most: usize) -> Result<Image, Refusal> {
 }
 
 /// The lossless image in the container.
-fn lossless(file: &[u8]) -> Result<&[u8], Refusal> {
+fn lossless(file: &[u8]) -> Result<&[u8], Error> {
     if !(file.starts_with(b"RIFF") && file.get(8..12) == Some(b"WEBP")) {
-        return Err("a file in it is no WebP image".to_owned());
+        return Err(Error::damaged("it is no WebP image"));
     }
     let mut at = 12;
     while let Some((head, rest)) = file.get(at..).and_then(<[u8]>::split_first_chunk::<8>) {
@@ -125,7 +143,9 @@ fn lossless(file: &[u8]) -> Result<&[u8], Refusal> {
         match &head[..4] {
             b"VP8L" => return rest.get(..length).ok_or_else(damaged),
             b"VP8 " | b"ANIM" => {
-                return Err("an image in it is not lossless, so its values are not those that were written".to_owned());
+                return Err(Error::damaged(
+                    "an image is not lossless, so that its values are not those that were written",
+                ));
             }
             _ => at = at.saturating_add(8).saturating_add(length.next_multiple_of(2)),
         }
@@ -146,7 +166,7 @@ impl Cache {
 }
 
 /// Reads pixels that are coded; only the `main` image may have other codes in each part of it.
-fn image(bits: &mut Bits<'_>, width: usize, height: usize, main: bool) -> Result<Pixels, Refusal> {
+fn image(bits: &mut Bits<'_>, width: usize, height: usize, main: bool) -> Result<Pixels, Error> {
     let mut cache = None;
     if bits.flag() {
         let n = bits.take(4) as u32;
@@ -232,15 +252,15 @@ fn group_of(pixel: u32) -> usize {
 }
 
 /// Which groups of codes are used, up to the last; the others are read too, and passed over.
-fn groups_of(chosen: &[u32]) -> Result<Vec<bool>, Refusal> {
+fn groups_of(chosen: &[u32]) -> Result<Vec<bool>, Error> {
     let last = chosen.iter().map(|pixel| group_of(*pixel)).max().unwrap_or(0);
     let mut used = vec![false; last + 1];
     chosen.iter().for_each(|pixel| used[group_of(*pixel)] = true);
     match used.iter().filter(|used| **used).count() {
         ..=MOST_GROUPS => Ok(used),
-        n => Err(format!(
-            "an image in it has {n} groups of codes, and at most {MOST_GROUPS} are read"
-        )),
+        n => Err(Error::damaged(format!(
+            "an image has {n} groups of codes, and at most {MOST_GROUPS} are read"
+        ))),
     }
 }
 
@@ -257,10 +277,13 @@ fn number(bits: &mut Bits<'_>, symbol: usize) -> usize {
 fn neighbours(width: usize) -> Vec<usize> {
     let above = (0..8_i32).flat_map(|y| (-7..=8_i32).map(move |x| (x, y)));
     let before = above.filter(|(x, y)| *y > 0 || *x > 0);
-    let ranked = |(x, y): &(i32, i32)| f64::from(((x * x + y * y) << 5) + 2 * x.abs() + i32::from(*x < 0));
-    let near = crate::order::rising(before.collect(), ranked);
-    let back = |(x, y): (i32, i32)| (y * width as i32 + x).max(1) as usize;
-    near.into_iter().map(back).collect()
+    // No two are of one rank. The heap is one that the viewer's lists are sorted with.
+    let ranked = before.map(|(x, y)| {
+        let rank = ((x * x + y * y) << 5) + 2 * x.abs() + i32::from(x < 0);
+        (i64::from(rank), (y * width as i32 + x).max(1) as usize)
+    });
+    let near: BinaryHeap<(i64, usize)> = ranked.collect();
+    near.into_sorted_vec().into_iter().map(|(_, back)| back).collect()
 }
 
 #[cfg(test)]

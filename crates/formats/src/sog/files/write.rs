@@ -4,17 +4,16 @@ use std::io::Write;
 
 use super::archive::ArchiveWriter;
 use super::codebook::Codebook;
-use super::meta::{Coded, Files, MOST_PALETTE, Means, Meta, Palette as PaletteMeta};
+use super::meta::{Asset, Coded, Files, MOST_PALETTE, Means, Palette as PaletteMeta};
 use super::palette::{Palette, Vectors};
-use super::pixels::{STEPS, rotation, step, to_log};
+use super::pixels::{rotation, step, to_log};
 use super::splats::rest_values;
-use super::webp::{MOST_SIDE, Pixel, encode};
-use super::{Error, META, Splats};
+use super::{Error, META, Meta, Splats};
+use crate::sog::images::{PALETTE_ROW, STEPS};
+use crate::webp::{MOST_SIDE, Pixel, encode};
 
 /// Most Gaussians: a square of the largest side that is a multiple of four.
 const MOST_GAUSSIANS: usize = (MOST_SIDE & !3) * (MOST_SIDE & !3);
-/// Entries of the palette in a row of its image.
-pub(crate) const PALETTE_ROW: usize = 64;
 /// Gaussians that share an entry of the palette, or down to half of it, while two bytes number all entries.
 const GAUSSIANS_AN_ENTRY: usize = 4;
 
@@ -111,7 +110,7 @@ pub fn write_files(splats: &dyn Splats, antialiased: bool, put: &mut Put<'_>) ->
 
     let mut meta = Meta::new(count as u64, means, scales_meta, quats, sh0_meta);
     meta.antialias = antialiased.then_some(true);
-    meta.asset = Some(super::meta::Asset {
+    meta.asset = Some(Asset {
         generator: concat!("kiln ", env!("CARGO_PKG_VERSION")).to_owned(),
     });
     if splats.sh_degree() > 0 {

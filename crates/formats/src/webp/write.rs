@@ -4,11 +4,10 @@
 //! whichever takes fewer bits, runs of one pixel, and a prefix code for each channel. Matches at a distance and codes for
 //! parts of an image gain nothing on such values.
 
-use super::Error;
 use super::huffman::Code;
+use super::{MOST_SIDE, Pixel};
+use crate::Error;
 
-/// Most pixels of a side: no reader takes the last one that the format could name.
-pub(crate) const MOST_SIDE: usize = (1 << 14) - 1;
 /// Longest run that one symbol codes, and the shortest that is worth it.
 const MOST_RUN: usize = 4096;
 const LEAST_RUN: usize = 3;
@@ -46,9 +45,6 @@ impl Bits {
         self.bytes
     }
 }
-
-/// A pixel: red, green, blue, alpha.
-pub(crate) type Pixel = [u8; 4];
 
 /// What is done to pixels before they are coded.
 #[derive(Clone, Copy, Debug)]
@@ -253,7 +249,7 @@ fn in_container(data: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use super::super::images::decode;
+    use super::super::{channels, read};
     use super::*;
 
     fn noise(seed: u32) -> impl FnMut() -> u8 {
@@ -264,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Another program's reader gives every pixel back: noise, runs of all lengths, one value, slopes, one row and one column.
+    /// The reader gives every pixel back: noise, runs of all lengths, one value, slopes, one row and one column.
     #[test]
     fn pixels_come_back() {
         let mut random = noise(5);
@@ -294,8 +290,10 @@ mod tests {
         ];
         for (width, pixels) in images {
             let file = encode(&pixels, width).unwrap();
-            let image = decode(&file, u64::MAX).unwrap();
-            assert_eq!((image.width, &image.pixels), (width, &pixels));
+            let image = read(&file, usize::MAX).unwrap();
+            let found: Vec<Pixel> = image.pixels.iter().map(|pixel| channels(*pixel)).collect();
+            assert_eq!((image.width, &found), (width, &pixels));
+            assert_eq!(found.as_flattened(), super::super::tests::rgba_of(&file));
         }
         assert!(encode(&[[0; 4]; 6], 4).is_err() && encode(&[], 4).is_err());
         assert!(encode(&vec![[0; 4]; MOST_SIDE + 1], MOST_SIDE + 1).is_err());

@@ -3,11 +3,11 @@ use super::*;
 
 /// An image of the reference encoder; `tests/golden/webp/make.py` made it.
 fn golden(name: &str) -> Vec<u8> {
-    std::fs::read(format!("{}/../tests/golden/webp/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    std::fs::read(format!("{}/../../tests/golden/webp/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 /// What another reader makes of it.
-fn rgba_of(file: &[u8]) -> Vec<u8> {
+pub(super) fn rgba_of(file: &[u8]) -> Vec<u8> {
     let mut reader = image_webp::WebPDecoder::new(std::io::Cursor::new(file)).unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
     reader.read_image(&mut bytes).unwrap();
@@ -92,7 +92,7 @@ fn each_transform_comes_once() {
         let once = (0..4).all(|kind| kinds.iter().filter(|other| **other == kind).count() < 2);
         match read(&writer.file(), 200) {
             Ok(image) => assert!(once && image.pixels.len() == 200, "{kinds:?}"),
-            Err(why) => assert!(!once && why == damaged(), "{kinds:?}: {why}"),
+            Err(why) => assert!(!once && why.to_string() == damaged().to_string(), "{kinds:?}: {why}"),
         }
     }
 }
@@ -111,7 +111,7 @@ fn groups_of_codes_are_bounded() {
     let groups = |n: u32| groups_of(&(0..n).map(|group| (3 * group) << 8).collect::<Vec<_>>());
     assert_eq!(groups(2).unwrap(), [true, false, false, true]);
     assert!(groups(4096).is_ok());
-    assert!(groups(4097).unwrap_err().contains("4097 groups"));
+    assert!(groups(4097).unwrap_err().to_string().contains("4097 groups"));
 }
 
 /// Every pixel is read, those under a low alpha too: slopes, palettes of each size, noise, repeats, parts with codes of their own.
@@ -148,10 +148,11 @@ fn damaged_and_foreign_images_are_refused_and_none_panics() {
         }
     }
     let file = golden("slope.webp");
-    assert!(read(&file, 10).err().unwrap().contains("at most 10"));
+    let refused = |file: &[u8], most: usize| read(file, most).err().unwrap().to_string();
+    assert!(refused(&file, 10).contains("larger than what it can hold"));
     let lossy = [&file[..12], b"VP8 ", &file[16..]].concat();
-    assert!(read(&lossy, 1 << 16).err().unwrap().contains("not lossless"));
-    assert!(read(b"RIFF....WAVE", 9).err().unwrap().contains("no WebP"));
+    assert!(refused(&lossy, 1 << 16).contains("not lossless"));
+    assert!(refused(b"RIFF....WAVE", 9).contains("no WebP"));
     // What stands before the image in a container with more in it is passed over.
     let more = [&file[..12], b"VP8X\x0a\0\0\0..........ICCP\x01\0\0\0x\0", &file[12..]].concat();
     assert_eq!(

@@ -25,13 +25,18 @@ pub(super) enum Transform {
 
 impl Transform {
     /// Gives the image of before; `width` is that of the image that comes out.
-    pub(super) fn undo(&self, pixels: Pixels, width: usize) -> Pixels {
+    pub(super) fn undo(&self, mut pixels: Pixels, width: usize) -> Pixels {
         match self {
             Self::Predict { bits, modes } => predict(pixels, width, *bits, modes),
             Self::Colour { bits, factors } => {
-                let at_block = |place: usize| factors[block(place, width, *bits)];
-                let undone = pixels.into_iter().enumerate();
-                undone.map(|(place, pixel)| colour(pixel, at_block(place))).collect()
+                let columns = width.div_ceil(1 << bits);
+                for (y, row) in pixels.chunks_mut(width).enumerate() {
+                    let factors = &factors[(y >> bits) * columns..];
+                    for (x, pixel) in row.iter_mut().enumerate() {
+                        *pixel = colour(*pixel, factors[x >> bits]);
+                    }
+                }
+                pixels
             }
             Self::Green => pixels.into_iter().map(green).collect(),
             Self::Palette { shift, colours } => {
@@ -49,12 +54,6 @@ impl Transform {
             }
         }
     }
-}
-
-/// The block that a pixel lies in.
-fn block(place: usize, width: usize, bits: u32) -> usize {
-    let (x, y) = (place % width, place / width);
-    (y >> bits) * width.div_ceil(1 << bits) + (x >> bits)
 }
 
 fn green(pixel: u32) -> u32 {
@@ -80,20 +79,21 @@ pub(super) fn add(a: u32, b: u32) -> u32 {
 }
 
 fn predict(mut pixels: Pixels, width: usize, bits: u32, modes: &[u32]) -> Pixels {
-    for place in 0..pixels.len() {
-        let (x, y) = (place % width, place / width);
-        let guess = match (x, y) {
-            (0, 0) => BLACK,
-            (_, 0) => pixels[place - 1],
-            (0, _) => pixels[place - width],
-            _ => {
+    let columns = width.div_ceil(1 << bits);
+    for (y, start) in (0..pixels.len()).step_by(width).enumerate() {
+        let modes = &modes[(y >> bits) * columns..];
+        let above = start.checked_sub(width);
+        let mut left = add(pixels[start], above.map_or(BLACK, |above| pixels[above]));
+        pixels[start] = left;
+        for x in 1..width {
+            let guess = above.map_or(left, |above| {
                 // The last of a row has the first of its own row above right.
-                let [left, top, right, corner] =
-                    [place - 1, place - width, place - width + 1, place - width - 1].map(|at| pixels[at]);
-                guess(modes[block(place, width, bits)] >> 8 & 15, left, top, right, corner)
-            }
-        };
-        pixels[place] = add(pixels[place], guess);
+                let [corner, top, right] = [above + x - 1, above + x, above + x + 1].map(|at| pixels[at]);
+                guess(modes[x >> bits] >> 8 & 15, left, top, right, corner)
+            });
+            left = add(pixels[start + x], guess);
+            pixels[start + x] = left;
+        }
     }
     pixels
 }

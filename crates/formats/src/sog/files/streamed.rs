@@ -341,7 +341,7 @@ mod tests {
         }
         for (file, count) in index.filenames.iter().zip(next) {
             let meta = super::super::Meta::parse(&files[file]).unwrap();
-            assert_eq!((meta.count(), meta.antialiased()), (count as u64, Some(true)));
+            assert_eq!((meta.count, meta.antialias), (count as u64, Some(true)));
         }
         let get = |files: &BTreeMap<String, Vec<u8>>, name: &str| {
             files

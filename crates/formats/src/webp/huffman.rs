@@ -1,6 +1,6 @@
 //! Prefix codes of lossless WebP: lengths from counts, and how they are written.
 
-use super::webp::Bits;
+use super::write::Bits;
 
 /// Longest code word of a symbol, and of a length in the code of lengths.
 const MOST_BITS: u32 = 15;

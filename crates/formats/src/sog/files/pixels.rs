@@ -1,20 +1,12 @@
-//! Values of a Gaussian as bytes of pixels, and back.
+//! Values of a Gaussian as bytes of pixels; [`images`](crate::sog::images) reads them back.
 
-use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
+use std::f64::consts::FRAC_1_SQRT_2;
 
-/// Steps of a centre's coordinate.
-pub(crate) const STEPS: f64 = 65_535.0;
-/// Alpha of a rotation whose largest component is w; x, y and z follow.
-const LARGEST_W: u8 = 252;
+use crate::sog::images::LARGEST_W;
 
 /// A coordinate as it is spread: fine near the origin, coarse far out.
 pub(crate) fn to_log(value: f64) -> f64 {
     value.signum() * value.abs().ln_1p()
-}
-
-/// The coordinate of a spread one.
-pub(crate) fn from_log(value: f64) -> f64 {
-    value.signum() * value.abs().exp_m1()
 }
 
 /// A share from 0 to 1 in steps.
@@ -40,22 +32,11 @@ pub(crate) fn rotation(quat: [f32; 4]) -> [u8; 4] {
     pixel
 }
 
-/// The quaternion (w, x, y, z) of a pixel; none when its alpha names no component.
-pub(crate) fn quaternion([r, g, b, tag]: [u8; 4]) -> Option<[f32; 4]> {
-    let largest = usize::from(tag.checked_sub(LARGEST_W)?);
-    let others = [r, g, b].map(|byte| (f64::from(byte) / 255.0 - 0.5) * SQRT_2);
-    let rest = 1.0 - others.iter().map(|value| value * value).sum::<f64>();
-    let mut quat = [rest.max(0.0).sqrt() as f32; 4];
-    for (place, other) in (0..4).filter(|&place| place != largest).zip(others) {
-        quat[place] = other as f32;
-    }
-    Some(quat)
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::sog::images::{from_log, quaternion};
 
     #[test]
     fn rotations_turn_up_again() {
