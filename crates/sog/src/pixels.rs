@@ -9,12 +9,12 @@ const LARGEST_W: u8 = 252;
 
 /// A coordinate as it is spread: fine near the origin, coarse far out.
 pub(crate) fn to_log(value: f64) -> f64 {
-    value.signum() * value.abs().ln_1p()
+    value.signum() * libm::log1p(value.abs())
 }
 
 /// The coordinate of a spread one.
 pub(crate) fn from_log(value: f64) -> f64 {
-    value.signum() * value.abs().exp_m1()
+    value.signum() * libm::expm1(value.abs())
 }
 
 /// A share from 0 to 1 in steps.

@@ -21,6 +21,7 @@ use crate::gaussians::background::sphere_points;
 use crate::gaussians::bound::{Binding, BoundMesh};
 use crate::gaussians::{Gaussians, init};
 use crate::kernels::views::Variants;
+use crate::math::{Real, logit};
 use crate::memory::{Budget, PlanLimits};
 use crate::plugins::{Auto, Init, MeshOptions, ModelOptions};
 use crate::scene::{ImageStore, Point, SceneIndex, evenly};
@@ -147,10 +148,10 @@ impl FirstModel {
                 gaussians.append(init::from_points(&shell, scene.extent, degree)?);
             }
         }
-        gaussians.logit_opacities.fill((opacity / (1.0 - opacity)).ln());
+        gaussians.logit_opacities.fill(logit(opacity));
         // Adding ln 1 = 0 changes no bit.
         for value in gaussians.log_scales.as_flattened_mut() {
-            *value += size.ln();
+            *value += Real::ln(size);
         }
         let order = order::of_first(&gaussians, scene);
         let background: Vec<usize> = (0..)

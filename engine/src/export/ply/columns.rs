@@ -10,6 +10,7 @@ use kiln_ply::{Element, Property, Scalar};
 
 use super::{Notes, PlyError};
 use crate::gaussians::{Gaussians, init::SH_C0, layout::sh_coefficients, ply_names};
+use crate::math::Real;
 
 /// Highest degree that is read.
 const MOST_DEGREE: u32 = 3;
@@ -191,7 +192,7 @@ impl Columns {
         model.logit_opacities.push(match self.full_opacity {
             None => opacity,
             // 0 and 1 become infinite here, and the nearest that are not when they are looked at.
-            Some(full) => (opacity / (full - opacity).max(0.0)).ln(),
+            Some(full) => Real::ln(opacity / (full - opacity).max(0.0)),
         });
         model.log_scales.push(match &self.scale[..] {
             [a, b, c] => [a, b, c].map(|scale| scale.read(row)),

@@ -11,14 +11,14 @@ use crate::eval::lpips::Lpips;
 use crate::kernels::views::Variants;
 use crate::memory::{Gpu, MIB};
 use crate::plan::{
-    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, check_host_memory,
-    image_host_bytes, plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
+    Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, check_host_memory, image_host_bytes,
+    plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
 use crate::record::events::Event;
 use crate::record::pictures::PictureWriter;
-use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Which, place, stored_name};
+use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Which, name_inside, place, stored_name};
 use crate::record::sinks::{JsonEvents, Sinks, Stamp};
 use crate::run::device_loss::{careful, last_loss};
 use crate::run::left_out::LeftOut;
@@ -362,11 +362,10 @@ impl Session {
         // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
         self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
-        let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
         self.event(
             iteration,
             Event::Resume {
-                checkpoint: path.display().to_string(),
+                checkpoint: name_inside(self.folder.root(), from.path()),
             },
         )
     }
