@@ -29,7 +29,12 @@ impl Drop for Running {
 pub(super) fn long_run(output: &Path) -> Running {
     let log = output.with_extension("log");
     let mut command = kiln_exe();
-    command.arg("train").arg(runs::scene()).arg("--output").arg(output).args(SHORT);
+    command
+        .arg("train")
+        .arg(runs::scene())
+        .arg("--output")
+        .arg(output)
+        .args(SHORT);
     command.args(["--iterations", "100000"]).stdout(Stdio::null());
     command.stderr(File::create(&log).expect("a file"));
     let mut running = Running {
@@ -37,11 +42,20 @@ pub(super) fn long_run(output: &Path) -> Running {
         log,
     };
     let start = Instant::now();
-    let has_begun = || std::fs::read_to_string(output.join("metrics.jsonl")).is_ok_and(|rows| rows.contains("\"train\""));
+    let has_begun =
+        || std::fs::read_to_string(output.join("metrics.jsonl")).is_ok_and(|rows| rows.contains("\"train\""));
     while !has_begun() {
         let text = || std::fs::read_to_string(&running.log).unwrap_or_default();
-        assert!(start.elapsed() < Duration::from_secs(240), "no step was taken: {}", text());
-        assert!(running.child.try_wait().expect("a state").is_none(), "it ended: {}", text());
+        assert!(
+            start.elapsed() < Duration::from_secs(240),
+            "no step was taken: {}",
+            text()
+        );
+        assert!(
+            running.child.try_wait().expect("a state").is_none(),
+            "it ended: {}",
+            text()
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
     running
@@ -68,10 +82,7 @@ fn a_folder_has_one_writer_and_a_killed_run_is_known_as_one() {
         .arg("--output")
         .arg(&output)
         .args(SHORT);
-    let refused = second
-        .args(["--iterations", "40", "--overwrite"])
-        .output()
-        .expect("kiln");
+    let refused = super::program::output(second.args(["--iterations", "40", "--overwrite"]));
     let text = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(7), "{text}");
     assert!(text.contains("another process is writing to"), "{text}");
@@ -124,7 +135,7 @@ fn a_file_that_is_held_is_tried_again_and_then_named() {
     let export = || {
         let mut command = kiln_exe();
         command.arg("export").arg(&model).arg("--output").arg(&out);
-        command.output().expect("kiln")
+        super::program::output(&mut command)
     };
     assert!(export().status.success());
     let mut scanner = held(&out, 1000);

@@ -12,7 +12,9 @@ fn ctrl_c_saves_and_the_run_goes_on() {
     let scratch = Scratch::new("windows-signal");
     let output = scratch.join("run");
     let mut running = long_run(&output);
-    let sent = Command::new("kill").args(["-INT", &running.child.id().to_string()]).status();
+    let sent = Command::new("kill")
+        .args(["-INT", &running.child.id().to_string()])
+        .status();
     assert!(sent.expect("kill").success());
     let code = running.child.wait().expect("its end").code();
     let text = std::fs::read_to_string(&running.log).expect("text");
