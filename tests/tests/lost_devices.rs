@@ -15,6 +15,7 @@ use kiln_tests::runs::{self, EVENTFUL, Scratch, json};
 use serde_json::Value;
 
 /// Name of the layer under which devices are lost.
+#[cfg(target_os = "linux")]
 const LAYER: &str = "VK_LAYER_KILN_lost_device";
 
 const SHORT: &[(&str, &str)] = &[("schedule.iterations", "48"), ("schedule.checkpoint", "[18]")];
@@ -62,6 +63,7 @@ fn a_lost_device_changes_nothing() {
 }
 
 /// A folder with the layer of `layers/lost_device.c`, for the Vulkan loader to look into.
+#[cfg(target_os = "linux")]
 fn layer(scratch: &Scratch) -> PathBuf {
     let folder = scratch.join("layer");
     fs::create_dir_all(&folder).unwrap();

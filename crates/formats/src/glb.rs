@@ -272,8 +272,9 @@ fn splat(columns: &[Vec<f32>], at: usize, degree: u32) -> Splat {
 /// The logarithm of a scale; of 0 the smallest there is, of what is no scale none.
 fn log(scale: f32) -> f32 {
     match scale {
-        0.0..=f32::MIN_POSITIVE => f32::MIN_POSITIVE.ln(),
-        scale => scale.ln(),
+        // In f64, so that the last digit is the same with every C library.
+        0.0..=f32::MIN_POSITIVE => f64::from(f32::MIN_POSITIVE).ln() as f32,
+        scale => f64::from(scale).ln() as f32,
     }
 }
 

@@ -49,7 +49,7 @@ impl Opacity {
         match self {
             Self::Steps(steps) => f32::from(steps) / 255.0,
             Self::Share(share) => share,
-            Self::Logit(logit) => 1.0 / (1.0 + (-logit).exp()),
+            Self::Logit(logit) => 1.0 / (1.0 + (-f64::from(logit)).exp() as f32),
         }
     }
 

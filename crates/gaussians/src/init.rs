@@ -6,6 +6,7 @@
 use super::Gaussians;
 use super::neighbors::mean_squared_distances;
 use kiln_scene::capture::focus;
+use kiln_scene::math::Real;
 use kiln_scene::{Camera, Point, SplitMix64};
 
 /// Degree-0 spherical harmonic, `1 / (2 sqrt(pi))`.
@@ -142,7 +143,7 @@ pub fn frustum_points(cameras: &[Camera], extent: f32, count: u32, seed: u64) ->
     let mut random = SplitMix64::new(seed);
     let views = u32::try_from(cameras.len()).unwrap_or(u32::MAX);
     let distance = focus(cameras).map_or(f64::from(extent), |focus| focus.distance) as f32;
-    let [near, far] = DEPTHS.map(|depth| (depth * distance).ln());
+    let [near, far] = DEPTHS.map(|depth| Real::ln(depth * distance));
     let mut point = || {
         let camera = cameras.get(random.below(views) as usize)?;
         let mut place = |_| {
@@ -151,7 +152,7 @@ pub fn frustum_points(cameras: &[Camera], extent: f32, count: u32, seed: u64) ->
             camera.ray([x, y])
         };
         let ray = (0..TRIES).find_map(&mut place).unwrap_or([0.0, 0.0, 1.0]);
-        let depth = (near + (far - near) * random.next_f32()).exp();
+        let depth = Real::exp(near + (far - near) * random.next_f32());
         let (r, centre) = (&camera.rotation, camera.position());
         let ray = ray.map(|value| value * depth);
         Some(Point {

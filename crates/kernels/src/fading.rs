@@ -1,5 +1,7 @@
 //! Weights of losses that fade during a run.
 
+use kiln_scene::math::Real;
+
 /// Weight of a loss: `start * exp(decay * iteration)`, and 0 before `from`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FadingWeight {
@@ -20,7 +22,7 @@ impl FadingWeight {
     pub fn over(iterations: u32, [start, end]: [f32; 2], from: u32) -> Self {
         Self {
             start,
-            decay: (end / start).ln() / iterations.max(1) as f32,
+            decay: Real::ln(end / start) / iterations.max(1) as f32,
             from,
         }
     }

@@ -119,7 +119,7 @@ fn linear(code: f32) -> f32 {
     let code = code.clamp(0.0, 1.0);
     match code <= 0.04045 {
         true => code / 12.92,
-        false => ((code + 0.055) / 1.055).powf(2.4),
+        false => (f64::from(code + 0.055) / 1.055).powf(2.4) as f32,
     }
 }
 

@@ -240,7 +240,7 @@ fn side(measured: Vec<Measured>, distances: &[f64]) -> Side {
         .collect();
     let cosines: Vec<f64> = measured.iter().filter_map(|m| m.1).collect();
     let normals = (!cosines.is_empty()).then(|| {
-        let mut angles: Vec<f64> = cosines.iter().map(|c| c.abs().acos().to_degrees()).collect();
+        let mut angles: Vec<f64> = cosines.iter().map(|c| libm::acos(c.abs()).to_degrees()).collect();
         let count = cosines.len() as f64;
         Angles {
             mean: angles.iter().sum::<f64>() / count,

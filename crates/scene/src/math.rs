@@ -40,7 +40,8 @@ pub trait Real:
     fn is_nan(self) -> bool;
     /// Square root.
     fn sqrt(self) -> Self;
-    /// e to this power.
+    /// e to this power. This and the three functions below are computed in f64: C libraries differ in how they round those of f32, and
+    /// what they give reaches files that are the same on every system.
     fn exp(self) -> Self;
     /// Natural logarithm.
     fn ln(self) -> Self;
@@ -83,16 +84,16 @@ macro_rules! real {
                 self.sqrt()
             }
             fn exp(self) -> Self {
-                self.exp()
+                f64::from(self).exp() as $float
             }
             fn ln(self) -> Self {
-                self.ln()
+                f64::from(self).ln() as $float
             }
             fn cos(self) -> Self {
-                self.cos()
+                f64::from(self).cos() as $float
             }
             fn atan2(self, x: Self) -> Self {
-                self.atan2(x)
+                f64::from(self).atan2(f64::from(x)) as $float
             }
             fn abs(self) -> Self {
                 self.abs()

@@ -4,6 +4,7 @@
 //! never guessed; on Windows no path of Unix is looked up, where it would lead into WSL's own files or nowhere.
 
 mod awake;
+mod gpu;
 mod host;
 mod load;
 mod lock;
@@ -22,9 +23,10 @@ mod system;
 mod system;
 
 pub use awake::Awake;
+pub use gpu::SharedGpuMemory;
 pub use host::{host_name, kernel, os_name};
 pub use load::{Ticks, processor_ticks};
-pub use lock::{Locked, is_locked, lock, lock_or_wait, share};
+pub use lock::{LOCK_FILE, Locked, is_locked, lock, lock_or_wait, share};
 pub use memory::{Memory, available_bytes, memory, resident_bytes};
 pub use process::{end_now, is_gone};
 pub use signals::{Signal, for_each_signal, ignore_large_files};

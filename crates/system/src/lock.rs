@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::system;
 
+/// Name of the file that stands for a folder's lock on Windows.
+pub const LOCK_FILE: &str = ".kiln.lock";
 /// Who asks whether a folder is locked holds its lock for a moment; whoever works there holds it for longer than this.
 const MOMENT: Duration = Duration::from_millis(500);
 /// Between two tries.
@@ -130,7 +132,7 @@ mod tests {
         let writer = std::thread::scope(|scope| {
             let writer = scope.spawn(|| lock(&folder.0));
             std::thread::sleep(MOMENT / 5);
-            looks.unlock().unwrap();
+            drop(looks);
             writer.join().unwrap().unwrap()
         });
         assert!(matches!(writer, Locked::Held(_)));

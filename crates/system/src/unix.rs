@@ -65,6 +65,19 @@ pub(crate) fn is_gone(process: u32) -> bool {
     cfg!(target_os = "linux") && !Path::new("/proc").join(process.to_string()).exists()
 }
 
+/// There is none.
+pub(crate) enum GpuCounter {}
+
+impl GpuCounter {
+    pub(crate) fn open() -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn read(&self) -> Option<Vec<(String, u64)>> {
+        match *self {}
+    }
+}
+
 pub(crate) fn end_now(code: u8) -> ! {
     signal_hook::low_level::exit(i32::from(code))
 }

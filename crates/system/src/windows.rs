@@ -6,6 +6,7 @@ use std::future::poll_fn;
 use std::io;
 use std::os::windows::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::ptr::{null, null_mut};
 use std::task::Poll;
 
 use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
@@ -14,17 +15,20 @@ use windows_sys::Win32::Foundation::{CloseHandle, ERROR_INVALID_PARAMETER, FILET
 use windows_sys::Win32::System::Console::{
     ENABLE_VIRTUAL_TERMINAL_PROCESSING, GetConsoleMode, GetStdHandle, STD_ERROR_HANDLE, SetConsoleMode,
 };
+use windows_sys::Win32::System::Performance::{
+    PDH_FMT_COUNTERVALUE_ITEM_W, PDH_FMT_LARGE, PDH_HCOUNTER, PDH_HQUERY, PDH_MORE_DATA, PdhAddEnglishCounterW,
+    PdhCloseQuery, PdhCollectQueryData, PdhGetFormattedCounterArrayW, PdhOpenQueryW,
+};
 use windows_sys::Win32::System::Power::{ES_CONTINUOUS, ES_SYSTEM_REQUIRED, SetThreadExecutionState};
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
 use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX, OSVERSIONINFOW};
 use windows_sys::Win32::System::Threading::{
     GetCurrentProcess, GetSystemTimes, OpenProcess, PROCESS_SYNCHRONIZE, TerminateProcess, WaitForSingleObject,
 };
+use windows_sys::w;
 
-use crate::{Memory, Signal, Ticks};
+use crate::{LOCK_FILE, Memory, Signal, Ticks};
 
-/// Stands for a folder's lock. Windows hides it.
-const LOCK: &str = ".kiln.lock";
 /// `FILE_ATTRIBUTE_HIDDEN`
 const HIDDEN: u32 = 2;
 
@@ -104,6 +108,77 @@ pub(crate) fn is_gone(process: u32) -> bool {
     }
 }
 
+/// The performance counter of shared memory, for all processes and devices: which there are changes, and a query without a name in it asks
+/// anew each time.
+pub(crate) struct GpuCounter {
+    query: PDH_HQUERY,
+    counter: PDH_HCOUNTER,
+}
+
+// SAFETY: the library's handles belong to no thread, and calls with one come one after the other, as `read` and `drop` are behind a lock.
+unsafe impl Send for GpuCounter {}
+
+impl GpuCounter {
+    pub(crate) fn open() -> Option<Self> {
+        let mut found = Self {
+            query: null_mut(),
+            counter: null_mut(),
+        };
+        let path = w!(r"\GPU Process Memory(*)\Shared Usage");
+        // SAFETY: names that end in 0, and handles to write to; a query that was opened is closed when `found` is dropped.
+        let is_there = unsafe {
+            PdhOpenQueryW(null(), 0, &raw mut found.query) == 0
+                && PdhAddEnglishCounterW(found.query, path, 0, &raw mut found.counter) == 0
+        };
+        is_there.then_some(found)
+    }
+
+    /// Names of instances, and bytes.
+    pub(crate) fn read(&self) -> Option<Vec<(String, u64)>> {
+        let (mut bytes, mut count) = (0, 0);
+        // SAFETY: an open query; without room the call says how much it wants.
+        let said = unsafe {
+            if PdhCollectQueryData(self.query) != 0 {
+                return None;
+            }
+            PdhGetFormattedCounterArrayW(self.counter, PDH_FMT_LARGE, &raw mut bytes, &raw mut count, null_mut())
+        };
+        if said != PDH_MORE_DATA {
+            return (said == 0).then(Vec::new);
+        }
+        let item = size_of::<PDH_FMT_COUNTERVALUE_ITEM_W>();
+        // Items come first, and the names that they point to behind them.
+        let mut room = vec![PDH_FMT_COUNTERVALUE_ITEM_W::default(); (bytes as usize).div_ceil(item)];
+        bytes = (room.len() * item) as u32;
+        let place = room.as_mut_ptr();
+        // SAFETY: there are so many bytes at that place.
+        let said =
+            unsafe { PdhGetFormattedCounterArrayW(self.counter, PDH_FMT_LARGE, &raw mut bytes, &raw mut count, place) };
+        let items = room.get(..count as usize).filter(|_| said == 0)?;
+        let of_item = |found: &PDH_FMT_COUNTERVALUE_ITEM_W| {
+            // SAFETY: the name ends in 0 and lies in `room`; the value was asked for in this form. A status of 0 or 1 is a value.
+            unsafe {
+                let length = (0..).take_while(|&at| *found.szName.add(at) != 0).count();
+                let name = String::from_utf16_lossy(std::slice::from_raw_parts(found.szName, length));
+                let value = u64::try_from(found.FmtValue.Anonymous.largeValue).ok()?;
+                (found.FmtValue.CStatus <= 1).then_some((name, value))
+            }
+        };
+        Some(items.iter().filter_map(of_item).collect())
+    }
+}
+
+impl Drop for GpuCounter {
+    fn drop(&mut self) {
+        if !self.query.is_null() {
+            // SAFETY: opened here, and used by nobody else.
+            unsafe {
+                PdhCloseQuery(self.query);
+            }
+        }
+    }
+}
+
 pub(crate) fn end_now(code: u8) -> ! {
     // SAFETY: the handle of this process needs no closing.
     unsafe {
@@ -142,11 +217,11 @@ pub(crate) fn open_for_lock(folder: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .attributes(HIDDEN)
-        .open(folder.join(LOCK))
+        .open(folder.join(LOCK_FILE))
 }
 
 pub(crate) fn open_to_look(folder: &Path) -> io::Result<Option<File>> {
-    match File::options().read(true).open(folder.join(LOCK)) {
+    match File::options().read(true).open(folder.join(LOCK_FILE)) {
         // Nobody has locked it yet.
         Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => Ok(None),
         opened => opened.map(Some),

@@ -377,10 +377,20 @@ fn settings_of(set: Vec<String>) -> Result<Vec<Override>, UsageError> {
         .map(|setting| match split_setting(&setting) {
             // What YAML takes for a comment was typed as a value.
             Some((key, value)) if value.starts_with('#') => Ok(Override::text(key, value, "--set")),
-            Some((key, value)) => Ok(Override::new(key, value.to_owned(), "--set")),
+            Some((key, value)) => Ok(Override::new(key, yaml_of(value), "--set")),
             None => Err(UsageError::SetForm { found: setting }),
         })
         .collect()
+}
+
+/// A value as YAML. A path of Windows in double quotes is meant as it stands: `\t` of `"C:\temp"` is no tab.
+fn yaml_of(value: &str) -> String {
+    let inside = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let of_drive = inside.filter(|text| {
+        let bytes = text.as_bytes();
+        matches!(bytes, [drive, b':', b'\\', ..] if drive.is_ascii_alphabetic()) && !text.contains(r"\\")
+    });
+    of_drive.map_or_else(|| value.to_owned(), kiln_config::quoted)
 }
 
 /// `a.b=v` with a path of plain key names.

@@ -115,7 +115,11 @@ impl Picture {
         )?;
         let colors: Vec<[u8; 3]> = tiles
             .iter()
-            .map(|count| rgb8(ramp((*count as f32).ln_1p() / std::f32::consts::LN_2 / DENSITY_LOG2)))
+            .map(|count| {
+                rgb8(ramp(
+                    f64::from(*count).ln_1p() as f32 / std::f32::consts::LN_2 / DENSITY_LOG2,
+                ))
+            })
             .collect();
         let mut rgb = Vec::with_capacity(width * height * 3);
         for y in 0..height {

@@ -112,7 +112,7 @@ pub fn view_metrics<T: Copy + Into<f64>>(
 /// dB of a mean squared error, at most 100; NaN stays NaN.
 pub(super) fn psnr(mse: f64) -> f64 {
     let mse = if mse < LEAST_MSE { LEAST_MSE } else { mse };
-    -10.0 * mse.log10()
+    -10.0 * libm::log10(mse)
 }
 
 /// One view of `metrics.json`.

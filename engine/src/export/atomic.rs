@@ -236,7 +236,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use kiln_scratch::Scratch;
-    use std::fs::{self, File};
+    use std::fs;
 
     fn entries(folder: &Path) -> usize {
         fs::read_dir(folder).unwrap().count()
@@ -376,7 +376,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_device_is_reported_as_full() {
-        let full = File::options().write(true).open("/dev/full").unwrap();
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let mut writer = BufWriter::new(full);
         writer.write_all(b"data").unwrap();
         let error = ExportError::new(Path::new("/dev/full"), writer.flush().unwrap_err());

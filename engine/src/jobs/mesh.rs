@@ -16,7 +16,7 @@ use crate::mesh::{
     Made, MeshError, MeshEvent, MeshOutlook, StageRow, Surface, Up, export_triangles, is_triangles, read_triangles,
 };
 use crate::record::events::{Event, EventRow, MeshStageRow, RunEvent};
-use crate::record::run_folder::{RunFolder, RunRecord, record_path};
+use crate::record::run_folder::{RunFolder, RunRecord, name_inside, record_path};
 use crate::record::sinks::{METRICS_FILE, MetricsJsonl, Receiver as _};
 use crate::run::interrupt::Interrupt;
 use crate::run::{Location, RunError, Stored};
@@ -123,11 +123,8 @@ pub(super) fn made_of(
 pub(super) fn list(target: &Path, files: &[PathBuf], listen: &mut Listener<'_>) {
     let names: Vec<String> = files
         .iter()
-        .filter_map(|file| file.strip_prefix(target).ok())
-        .map(|file| {
-            let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
-            parts.join("/")
-        })
+        .filter(|file| file.starts_with(target))
+        .map(|file| name_inside(target, file))
         .collect();
     if names.is_empty() || !record_path(target).is_file() {
         return;

@@ -7,7 +7,11 @@ const PLAIN: &str = if cfg!(windows) { r"_.\/-=:@+" } else { "_./-=:@+,%" };
 
 /// The path as one word of a shell: quoted where it holds anything but letters, digits and a few marks.
 pub(crate) fn word(path: &Path) -> String {
-    let text = path.display().to_string();
+    let mut text = path.display().to_string();
+    if cfg!(windows) && text.contains('\\') {
+        // Names inside a folder are joined with the other mark.
+        text = text.replace('/', r"\");
+    }
     match text.starts_with('-') {
         true => argument_word(&format!("./{text}")),
         false => argument_word(&text),
@@ -40,6 +44,12 @@ mod tests {
         ] {
             let quote = if cfg!(windows) { '"' } else { '\'' };
             assert_eq!(word(Path::new(path)), shown.replace('\'', &quote.to_string()));
+        }
+        if cfg!(windows) {
+            assert_eq!(
+                word(Path::new(r"C:\runs/merged/model.ply")),
+                r"C:\runs\merged\model.ply"
+            );
         }
         let [apostrophe, quote] = ["it's", "a\"b"].map(argument_word);
         match cfg!(windows) {

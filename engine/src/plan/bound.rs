@@ -14,7 +14,7 @@ use kiln_gaussians::bound::{Binding, BoundMesh, THICKNESS, place, radius};
 use kiln_gaussians::init::SH_C0;
 use kiln_gaussians::layout::sh_coefficients;
 use kiln_gpu::memory::PlanLimits;
-use kiln_scene::math::{Vec3, norm, sub};
+use kiln_scene::math::{Real, Vec3, logit, norm, sub};
 use kiln_twins::bound::bind;
 
 /// Colour of vertices that have none.
@@ -136,7 +136,7 @@ fn gaussians(mesh: &Mesh, bound: &BoundMesh, options: &MeshOptions, profile: &Pr
     let (per_triangle, degree) = (profile.bound().per_triangle, profile.model.sh_degree);
     let colors = mesh.colors();
     let thickness = THICKNESS * extent;
-    let logit = (options.opacity / (1.0 - options.opacity)).ln();
+    let opacity = logit(options.opacity);
     #[expect(clippy::cast_possible_truncation, reason = "constants of init")]
     let (share, to_sh) = (radius(per_triangle) as f32, (1.0 / SH_C0) as f32);
     let mut model = Gaussians {
@@ -164,8 +164,8 @@ fn gaussians(mesh: &Mesh, bound: &BoundMesh, options: &MeshOptions, profile: &Pr
                 std::array::from_fn(|channel| (0..3).map(|k| at[k] * of_vertex(triangle[k])[channel]).sum());
             model.means.push(mean);
             model.quats.push(quat);
-            model.log_scales.push([thickness.ln(), size.ln(), size.ln()]);
-            model.logit_opacities.push(logit);
+            model.log_scales.push([thickness, size, size].map(Real::ln));
+            model.logit_opacities.push(opacity);
             model.sh0.push(color.map(|value| (value - 0.5) * to_sh));
         }
     }

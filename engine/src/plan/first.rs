@@ -23,6 +23,7 @@ use kiln_gaussians::bound::{Binding, BoundMesh};
 use kiln_gaussians::{Gaussians, init};
 use kiln_gpu::memory::{Budget, PlanLimits};
 use kiln_kernels::views::Variants;
+use kiln_scene::math::{Real, logit};
 use kiln_scene::{ImageStore, Point, SceneIndex, evenly};
 
 /// Key of the most Gaussians there may be.
@@ -147,10 +148,10 @@ impl FirstModel {
                 gaussians.append(init::from_points(&shell, scene.extent, degree)?);
             }
         }
-        gaussians.logit_opacities.fill((opacity / (1.0 - opacity)).ln());
+        gaussians.logit_opacities.fill(logit(opacity));
         // Adding ln 1 = 0 changes no bit.
         for value in gaussians.log_scales.as_flattened_mut() {
-            *value += size.ln();
+            *value += Real::ln(size);
         }
         let order = order::of_first(&gaussians, scene);
         let background: Vec<usize> = (0..)

@@ -63,7 +63,7 @@ pub struct Cutting {
     /// The index as it is.
     index: ProjectRecord,
     draft: Draft,
-    _trained: FolderLock,
+    trained: FolderLock,
 }
 
 impl Cutting {
@@ -118,7 +118,7 @@ impl Cutting {
             block,
             index,
             draft,
-            _trained: trained,
+            trained,
         })))
     }
 
@@ -191,6 +191,8 @@ impl Cutting {
             record.blocks.splice(at..=at, entries);
         }
         write_json(&self.project.root.join(PROJECT), record)?;
+        // No index lists the block any more, so nobody trains it; and Windows moves no folder in which a file is open.
+        drop(self.trained);
         let project = ProjectFolder {
             record: self.index,
             ..self.project

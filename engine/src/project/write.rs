@@ -133,6 +133,8 @@ pub fn prepare(root: &Path, wanted: &ProjectRecord) -> Result<Result<ProjectFold
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        // The lock that is held is a file on Windows.
+        .filter(|name| name != kiln_system::LOCK_FILE)
         .collect();
     names.sort();
     if let Some(found) = names.into_iter().next() {
@@ -159,7 +161,7 @@ fn remove_unfinished(root: &Path) -> Result<(), ProjectError> {
     let blocks = root.join(BLOCKS);
     let is_block = |folder: PathBuf| {
         let names = fs::read_dir(&folder).into_iter().flatten().flatten();
-        let known = ["sparse", "masks", HOLD_OUT, BLOCK, ORIGIN_FILE];
+        let known = ["sparse", "masks", HOLD_OUT, BLOCK, ORIGIN_FILE, kiln_system::LOCK_FILE];
         folder.join(BLOCK).is_file()
             && names
                 .into_iter()

@@ -519,6 +519,9 @@ pub struct MemoryRow {
     pub heap_usage: Option<u64>,
     /// Host memory the device uses for this process; null when the driver does not say.
     pub host_heap_usage: Option<u64>,
+    /// Host memory the device uses for this process as Windows counts it; absent on other systems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_usage: Option<u64>,
     /// Memory of the process that is resident, what it maps of files included; null when the system does not say.
     #[serde(default)]
     pub process_resident: Option<u64>,

@@ -25,6 +25,13 @@ pub enum SpillEvidence {
         /// Bytes there should be: those before the run, and its rings.
         baseline: u64,
     },
+    /// The system counts more host memory that the device uses for this process than it asked for.
+    Shared {
+        /// Bytes of the process in host memory that the device uses, by Windows' counter.
+        shared_usage: u64,
+        /// Bytes there should be: those before the run, and its rings.
+        baseline: u64,
+    },
     /// The driver counts more device memory for this process than it asked for.
     DeviceHeap {
         /// Bytes of the process in device memory.
@@ -53,6 +60,12 @@ impl fmt::Display for SpillEvidence {
                 f,
                 "the driver counts {} MiB of host memory for this process, which asked for {} MiB",
                 mib(host_heap_usage),
+                mib(baseline)
+            ),
+            Self::Shared { shared_usage, baseline } => write!(
+                f,
+                "Windows counts {} MiB of shared GPU memory for this process, which asked for {} MiB",
+                mib(shared_usage),
                 mib(baseline)
             ),
             Self::DeviceHeap { heap_usage, baseline } => write!(

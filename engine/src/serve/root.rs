@@ -174,8 +174,12 @@ impl Root {
 
     /// The folder as messages may name it: nobody who looks at the page needs to know where on the machine it lies.
     pub(super) fn without_folder(&self, text: &str) -> String {
-        text.replace(&format!("{}/", self.folder.display()), "")
-            .replace(&self.folder.display().to_string(), "the folder")
+        // The longer name of Windows first: the plain one is a part of it.
+        let names = [self.folder.as_path(), dunce::simplified(&self.folder)].map(|path| path.display().to_string());
+        names.iter().fold(text.to_owned(), |text, name| {
+            let inside = |text: String, separator| text.replace(&format!("{name}{separator}"), "");
+            ['/', '\\'].into_iter().fold(text, inside).replace(name, "the folder")
+        })
     }
 
     /// When a run started, in Unix seconds, or its model was merged; 0 when its `run.json` does not say.
@@ -451,6 +455,22 @@ mod tests {
 
     fn paths(root: &Root) -> Vec<String> {
         root.runs().iter().map(Run::path).collect()
+    }
+
+    #[test]
+    fn messages_do_not_name_the_folder() {
+        let said = |folder: &str, text: &str| {
+            let folder = PathBuf::from(folder);
+            Root { folder, file: None }.without_folder(text)
+        };
+        assert_eq!(said("/srv/runs", "/srv/runs/a/b: bad"), "a/b: bad");
+        assert_eq!(said("/srv/runs", "nothing in /srv/runs"), "nothing in the folder");
+        if cfg!(windows) {
+            let folder = r"\\?\C:\srv\runs";
+            assert_eq!(said(folder, r"\\?\C:\srv\runs\a\b: bad"), r"a\b: bad");
+            assert_eq!(said(folder, r"C:\srv\runs\a\b: bad"), r"a\b: bad");
+            assert_eq!(said(folder, r"nothing in C:\srv\runs"), "nothing in the folder");
+        }
     }
 
     fn file(root: &Root, path: &str) -> Option<PathBuf> {

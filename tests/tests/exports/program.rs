@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use kiln::export::{PlyComments, PlyFlavor, read_model, read_ply, write_ply};
-use kiln_tests::runs::{Scratch, kiln, outcome};
+use kiln::export::{PlyComments, PlyFlavor, read_ply, write_ply};
+use kiln_tests::runs::{Scratch, kiln};
 
 use crate::exports::model::{MIP, random};
 use crate::exports::spz_reader;
@@ -195,7 +195,7 @@ fn streamed_folders_appear_whole() {
     let (code, _, said) = export(&line);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("4 levels of 600, 300, 150, 75 Gaussians"), "{said}");
-    let count = |name: &str| read_model(&folder.join(name)).expect("a model").0.len();
+    let count = |name: &str| kiln::export::read_model(&folder.join(name)).expect("a model").0.len();
     assert_eq!(
         [count("lod-meta.json"), count("0_0/meta.json"), count("1_0/meta.json")],
         [600, 600, 300]
@@ -209,7 +209,7 @@ fn streamed_folders_appear_whole() {
     let mut limited = std::process::Command::new("bash");
     limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "bash"]);
     limited.arg(command.get_program()).args(command.get_args());
-    let (code, said) = outcome(&mut limited);
+    let (code, said) = kiln_tests::runs::outcome(&mut limited);
     assert_eq!(code, Some(7), "{said}");
     assert_eq!(fs::read_dir(&out).expect("the folder").count(), 0, "nothing is left");
 }
@@ -240,7 +240,7 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
         let mut limited = std::process::Command::new("bash");
         limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "bash"]);
         limited.arg(command.get_program()).args(command.get_args());
-        let (code, said) = outcome(&mut limited);
+        let (code, said) = kiln_tests::runs::outcome(&mut limited);
         assert_eq!(code, Some(7), "{said}");
         assert!(said.contains(name), "{said}");
         assert_eq!(fs::read(&path).expect("the file"), b"old");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kiln_scene::{SceneError, SceneIndex, SceneOptions};
 use kiln_tests::captures::{Model, copy_photos};
-use kiln_tests::runs::{self, Scratch, outcome};
+use kiln_tests::runs::{self, Scratch};
 
 /// A file of the bundled scene.
 fn bundled(name: &str) -> Vec<u8> {
@@ -249,7 +249,7 @@ fn colmap_gets_the_photos_alone() {
     command
         .env("PATH", format!("{}:{path}", bin.display()))
         .env("KILN_ASKED", &asked);
-    let (_, said) = outcome(&mut command);
+    let (_, said) = runs::outcome(&mut command);
     assert!(
         said.contains("3 other pictures in ") && said.contains("found no camera poses for the 2 photos"),
         "{said}"

@@ -3,7 +3,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+#[cfg(unix)]
+use std::process::Stdio;
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use kiln_tests::runs::{self, EVENTFUL, Scratch, json, outcome, train_command};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use kiln::export::read_ply;
@@ -225,6 +225,7 @@ fn a_run_ends_with_splats_on_a_mesh_and_its_picture() {
     assert!(after[..2] == before[..2] && after[2] != before[2] && after[3] != before[3]);
 }
 
+#[cfg(unix)]
 fn wait_for(child: &mut Child, what: &str, is_there: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(120);
     while !is_there() && Instant::now() < end && child.try_wait().unwrap().is_none() {
@@ -249,7 +250,7 @@ fn a_kill_in_any_stage_costs_that_stage_at_most() {
     };
     let mut next = command(&run, &[&TINY]);
     for (stage, signal) in STAGES.into_iter().zip(["KILL", "INT", "KILL", "TERM"]) {
-        let mut child = next.stderr(Stdio::null()).spawn().unwrap();
+        let mut child = next.stderr(std::process::Stdio::null()).spawn().unwrap();
         wait_for(&mut child, stage, || match stage {
             "coarse" => checkpoint("", 30),
             "refine" => checkpoint("refined/", 8),

@@ -82,10 +82,7 @@ fn a_folder_has_one_writer_and_a_killed_run_is_known_as_one() {
         .arg("--output")
         .arg(&output)
         .args(SHORT);
-    let refused = second
-        .args(["--iterations", "40", "--overwrite"])
-        .output()
-        .expect("kiln");
+    let refused = super::program::output(second.args(["--iterations", "40", "--overwrite"]));
     let text = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(7), "{text}");
     assert!(text.contains("another process is writing to"), "{text}");
@@ -138,7 +135,7 @@ fn a_file_that_is_held_is_tried_again_and_then_named() {
     let export = || {
         let mut command = kiln_exe();
         command.arg("export").arg(&model).arg("--output").arg(&out);
-        command.output().expect("kiln")
+        super::program::output(&mut command)
     };
     assert!(export().status.success());
     let mut scanner = held(&out, 1000);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use kiln::export::file_digest;
@@ -22,13 +22,15 @@ pub(crate) const SHORT: &[&str] = &[
 ];
 
 /// Files of a run that name when, where and by what it was made.
-const OF_ITS_OWN: [&str; 7] = [
+const OF_ITS_OWN: [&str; 9] = [
     ".kiln.lock",
     "config.resolved.yaml",
     "env.json",
     "memory.jsonl",
     "metrics.json",
     "metrics.jsonl",
+    "point_cloud.index.json",
+    "report.json",
     "run.json",
 ];
 
@@ -43,7 +45,8 @@ pub(crate) fn helper(name: &str) -> PathBuf {
 /// A program for Windows.
 pub(crate) fn wine(name: &str) -> Command {
     let mut command = Command::new("wine");
-    command.arg(helper(name));
+    // What Wine starts for the first program of a kind outlives it with its standard error, and would hold a pipe open.
+    command.arg(helper(name)).stdin(Stdio::null()).stderr(Stdio::null());
     command
 }
 
@@ -52,16 +55,26 @@ pub(crate) fn kiln_exe() -> Command {
     wine("kiln.exe")
 }
 
+/// Runs a command. What it prints goes through files: see [`wine`].
+pub(crate) fn output(command: &mut Command) -> Output {
+    let scratch = Scratch::new("windows-output");
+    let paths = ["out", "err"].map(|name| scratch.join(name));
+    let [out, err] = paths.each_ref().map(|path| fs::File::create(path).expect("a file"));
+    let status = command.stdout(out).stderr(err).status().expect("a program");
+    let [stdout, stderr] = paths.map(|path| fs::read(path).expect("text"));
+    Output { status, stdout, stderr }
+}
+
 /// Stops unless the command ends well.
 pub(crate) fn done(command: &mut Command) -> Output {
-    let output = command.output().expect("a program");
+    let output = output(command);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
     output
 }
 
 /// Trains for 40 steps.
-pub(crate) fn train(mut command: Command, output: &Path) {
+fn train(mut command: Command, output: &Path) {
     command
         .arg("train")
         .arg(runs::scene())

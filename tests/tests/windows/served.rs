@@ -1,14 +1,19 @@
 //! `kiln view` under Wine.
 
+use std::process::Command;
+
 use kiln_tests::view::View;
 
-use super::program::{Both, kiln_exe};
+use super::program::{Both, helper};
 
 #[test]
 fn the_page_and_a_run_are_served() {
     let run = Both::runs().windows();
-    let mut command = kiln_exe();
+    // Its standard error is no pipe: see `program::wine`.
+    let mut command = Command::new("sh");
     command
+        .args(["-c", "exec wine \"$@\" 2>/dev/null", "sh"])
+        .arg(helper("kiln.exe"))
         .arg("view")
         .arg(run.parent().expect("a folder"))
         .args(["--port", "0"]);

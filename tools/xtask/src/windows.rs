@@ -25,6 +25,8 @@ const HELPERS: [(&str, &[&str]); 2] = [
     ("bcryptprimitives.dll", &["-shared", "bcryptprimitives.c", "-ladvapi32"]),
     ("hold.exe", &["hold.c"]),
 ];
+/// Crates of which unit tests run under Wine too: what asks the system, what opens files, and what reads the formats of viewers.
+const UNIT: [&str; 3] = ["kiln-system", "kiln-files", "kiln-formats"];
 /// Names the folder with the program and its helpers to the tests.
 pub const FOLDER: &str = "KILN_WINDOWS";
 
@@ -61,6 +63,7 @@ pub struct Wine {
     prefix: PathBuf,
     folder: PathBuf,
     display: Child,
+    stays: Option<Child>,
     number: String,
 }
 
@@ -92,15 +95,18 @@ impl Wine {
                 let _ = BufReader::new(out).read_line(&mut number);
             }
             let number = format!(":{}", number.trim());
-            let wine = Self {
+            let mut wine = Self {
                 prefix: target.join("wine"),
                 folder: target.join(TARGET).join("debug"),
                 display,
+                stays: None,
                 number,
             };
             std::fs::create_dir_all(&wine.prefix).map_err(|e| Failure::io("make", &wine.prefix, e))?;
-            wine.quietly("wineserver", &["-p"])?;
+            // Between two programs it waits, and ends by itself where nobody ends it.
+            wine.quietly("wineserver", &["-p600"])?;
             wine.quietly("wineboot", &["--init"])?;
+            wine.stays = Some(wine.stay()?);
             Ok(wine)
         })
     }
@@ -121,12 +127,26 @@ impl Wine {
         }
     }
 
-    /// What builds the program and its helpers, in this order.
+    /// Starts a program that stays until the end: without any, Wine ends its services, and the next program starts them anew with the pipes
+    /// of whoever started that.
+    fn stay(&self) -> Result<Child> {
+        let mut command = Command::new("wine");
+        self.settings(&mut command);
+        command.args(["explorer.exe", "/desktop=kiln,64x64"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .spawn()
+            .map_err(|e| Failure::set_up(format!("cannot start wine: {e}")))
+    }
+
+    /// What builds the program and its helpers, and runs unit tests that need no device, in this order.
     ///
     /// # Errors
     /// When no compiler here can build for Windows.
     pub fn preparation(&self, root: &Path) -> Result<Vec<Command>> {
-        let mut commands = vec![build(root)?];
+        let mut build = cargo(root)?;
+        build.args(["build", "--locked", "-p", "kiln", "--target", TARGET]);
+        let mut commands = vec![build];
         for (name, args) in HELPERS {
             let mut command = Command::new(C_COMPILER);
             command
@@ -136,6 +156,15 @@ impl Wine {
                 .args(args);
             commands.push(command);
         }
+        let mut unit = cargo(root)?;
+        unit.args(["test", "--locked", "--lib", "--target", TARGET]);
+        unit.args(UNIT.iter().flat_map(|name| ["-p", name]));
+        self.settings(&mut unit);
+        // Programs of tests lie below the folder with the library that Wine lacks.
+        let folder = format!("Z:{}", self.folder.display().to_string().replace('/', "\\"));
+        unit.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine")
+            .env("WINEPATH", folder);
+        commands.push(unit);
         Ok(commands)
     }
 
@@ -153,27 +182,31 @@ impl Wine {
 
 impl Drop for Wine {
     fn drop(&mut self) {
-        // There is nothing to be done about what does not end.
+        // Ends all programs of this prefix. There is nothing to be done about what does not end.
         let _ = self.quietly("wineserver", &["-k"]);
+        if let Some(stays) = &mut self.stays {
+            let _ = stays.kill();
+            let _ = stays.wait();
+        }
         let _ = self.display.kill();
         let _ = self.display.wait();
     }
 }
 
-/// Builds the program without optimisation: it trains for some steps only, and what it computes is the same.
-fn build(root: &Path) -> Result<Command> {
+/// Cargo for Windows, without optimisation: the program trains for some steps only, and what it computes is the same.
+fn cargo(root: &Path) -> Result<Command> {
     let compiler = Compiler::find(TARGET)?;
     let mut command = Command::new(&compiler.cargo);
     command
         .current_dir(root)
-        .args(["build", "--locked", "-p", "kiln", "--target", TARGET])
-        .arg("--target-dir")
-        .arg(root.join("target").join("windows"))
+        .env("CARGO_TARGET_DIR", root.join("target").join("windows"))
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
         .env("RUSTC", &compiler.rustc)
         .env_remove("RUSTUP_TOOLCHAIN");
     if compiler.std_source.is_some() {
-        command.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+        command
+            .env("CARGO_UNSTABLE_BUILD_STD", "std,panic_abort")
+            .env("RUSTC_BOOTSTRAP", "1");
     }
     Ok(command)
 }

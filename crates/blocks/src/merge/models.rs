@@ -79,7 +79,8 @@ impl Layout {
             let scales = offsets.map(|offset| number(row, offset));
             scales.into_iter().fold(f32::NEG_INFINITY, f32::max)
         };
-        self.scales.map_or(0.0, |offsets| 3.0 * largest(offsets).exp())
+        self.scales
+            .map_or(0.0, |offsets| 3.0 * f64::from(largest(offsets)).exp() as f32)
     }
 
     /// In what another layout differs.

@@ -140,7 +140,7 @@ impl Columns {
             opacity: Opacity::Logit(match self.full_opacity {
                 None => opacity,
                 // 0 and 1 become infinite.
-                Some(full) => (opacity / (full - opacity).max(0.0)).ln(),
+                Some(full) => f64::from(opacity / (full - opacity).max(0.0)).ln() as f32,
             }),
             sh0: match self.full_color {
                 None => color,

@@ -121,7 +121,7 @@ impl Book {
 
 /// The coordinate of a spread one.
 pub(super) fn from_log(value: f64) -> f64 {
-    value.signum() * value.abs().exp_m1()
+    value.signum() * libm::expm1(value.abs())
 }
 
 /// The quaternion (w, x, y, z) of a pixel; none when its alpha names no component.

@@ -166,7 +166,7 @@ impl Counts {
 /// Bits that symbols of these counts take at least, all together.
 fn entropy(counts: &[u32]) -> f64 {
     let total: f64 = counts.iter().map(|&count| f64::from(count)).sum();
-    let bits = |&count: &u32| f64::from(count) * (total / f64::from(count)).log2();
+    let bits = |&count: &u32| f64::from(count) * libm::log2(total / f64::from(count));
     counts.iter().filter(|&&count| count > 0).map(bits).sum()
 }
 

@@ -75,6 +75,9 @@ pub struct Caps {
     pub vendor_id: u32,
     /// Device UUID, hexadecimal.
     pub uuid: String,
+    /// The system's identifier of the adapter until it restarts, by which Windows counts memory; none where the driver has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub luid: Option<u64>,
     /// Kind of device.
     pub kind: DeviceKind,
     /// Lanes of a subgroup.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use ash::vk;
+use kiln_system::SharedGpuMemory;
 
 use super::pipeline::PipelineCache;
 use super::{BlockRounding, Caps, Instance, VkError};
@@ -21,6 +22,8 @@ pub struct Device {
     queue_family: u32,
     block_rounding: BlockRounding,
     pipelines: PipelineCache,
+    /// What the system counts of it.
+    shared_memory: Option<SharedGpuMemory>,
     allocations: AtomicU64,
     recordings: AtomicU64,
     /// Calls that may find no memory, and the one of them that fails so.
@@ -134,7 +137,9 @@ impl Device {
         let statistics_calls = caps
             .pipeline_statistics
             .then(|| ash::khr::pipeline_executable_properties::Device::new(&instance.raw, &raw));
+        let shared_memory = caps.luid.and_then(SharedGpuMemory::of);
         let mut device = Self {
+            shared_memory,
             statistics_calls,
             keeps_statistics: AtomicBool::new(false),
             instance: instance.clone(),
@@ -317,6 +322,12 @@ impl Device {
         heaps
             .map(|(index, _)| self.heap_budget(u32::try_from(index).ok()?).map(|(_, usage)| usage))
             .sum()
+    }
+
+    /// Bytes of host memory that the device uses for this process, where the system counts them beside the driver.
+    #[must_use]
+    pub fn shared_usage(&self) -> Option<u64> {
+        self.shared_memory.as_ref().and_then(SharedGpuMemory::bytes)
     }
 
     /// Blocks until the device is idle.

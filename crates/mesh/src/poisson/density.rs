@@ -90,7 +90,7 @@ impl Density {
 
     /// The level at which one of so many samples per cell of a surface is in each.
     fn level(&self, per_cell: f32) -> f32 {
-        (self.depth as f32 + 0.5 * per_cell.log2()).max(0.0)
+        (self.depth as f32 + 0.5 * f64::from(per_cell).log2() as f32).max(0.0)
     }
 
     /// The level at which a cell of a surface holds one sample at places of the unit cube; 0 far from all.

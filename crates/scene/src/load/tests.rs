@@ -5,6 +5,7 @@ mod damage;
 mod exports;
 mod fisheyes;
 mod formats;
+#[cfg(unix)]
 mod links;
 mod notices;
 

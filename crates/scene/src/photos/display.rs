@@ -32,7 +32,7 @@ pub(crate) fn to_8_bits(picture: DynamicImage) -> DynamicImage {
 fn srgb(linear: f32) -> u8 {
     let encoded = match linear {
         dark if dark <= 0.003_130_8 => 12.92 * dark,
-        bright => 1.055 * bright.powf(1.0 / 2.4) - 0.055,
+        bright => 1.055 * (f64::from(bright).powf(1.0 / 2.4) as f32) - 0.055,
     };
     byte(encoded)
 }

@@ -28,6 +28,26 @@ fn profile(line: &str) -> Profile {
 }
 
 #[test]
+fn a_path_of_windows_in_double_quotes_holds_no_escapes() {
+    for (typed, wanted) in [
+        (r#""C:\temp\x""#, r"C:\temp\x"),
+        (r"C:\temp\x", r"C:\temp\x"),
+        (r"'C:\temp\x'", r"C:\temp\x"),
+        (r#""C:\\temp\\x""#, r"C:\temp\x"),
+        (r#""a\u0062c""#, "abc"),
+    ] {
+        assert_eq!(
+            profile(&format!("kiln train --set dataset.path={typed}"))
+                .dataset
+                .path
+                .as_deref(),
+            Some(wanted),
+            "{typed}"
+        );
+    }
+}
+
+#[test]
 fn every_accepted_flag_reaches_its_key() {
     type Check = fn(&Profile) -> bool;
     let rows: &[(&str, Check)] = &[

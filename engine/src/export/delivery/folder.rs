@@ -92,11 +92,12 @@ pub(super) fn write<T>(
     Ok(filled)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
 
+    // The parent of a process is one that runs, which other systems do not say.
     #[test]
     fn what_a_killed_export_left_is_removed_and_not_taken() {
         let above = std::env::temp_dir().join(format!("kiln-folder-{}", std::process::id()));

@@ -125,15 +125,15 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(patiently(|| File::create_new(path))?))
+        Ok(Box::new(patiently(path, || File::create_new(path))?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        patiently(|| fs::rename(from, to))
+        patiently(to, || fs::rename(from, to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        patiently(|| fs::remove_file(path))
+        patiently(path, || fs::remove_file(path))
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -159,14 +159,23 @@ impl Disk for RealDisk {
 /// Does what another program may stand in the way of for a moment: on Windows a file that a scanner, an indexer or an editor has open can
 /// be neither replaced nor removed.
 #[cfg(windows)]
-fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+fn patiently<T>(path: &Path, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    use std::os::windows::fs::OpenOptionsExt as _;
     use std::time::{Duration, Instant};
     /// Scanners let go within this.
     const PATIENCE: Duration = Duration::from_secs(2);
     /// `ERROR_SHARING_VIOLATION`, `ERROR_LOCK_VIOLATION`
     const HELD: [i32; 2] = [32, 33];
+    /// The right to remove, which whoever has the file open keeps from others.
+    const DELETE: u32 = 0x1_0000;
     /// `ERROR_ACCESS_DENIED`, which the replacement of an open file gives as well.
     const DENIED: i32 = 5;
+    let is_held = || {
+        let error = File::options().access_mode(DELETE).open(path).err();
+        error
+            .and_then(|e| e.raw_os_error())
+            .is_some_and(|code| HELD.contains(&code))
+    };
 
     let start = Instant::now();
     loop {
@@ -180,7 +189,7 @@ fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         }
         if start.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(20));
-        } else if HELD.contains(&code) {
+        } else if HELD.contains(&code) || is_held() {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "another program has it open: a scanner, an indexer, an editor or a preview; close it there and try again",
@@ -192,7 +201,7 @@ fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 }
 
 #[cfg(not(windows))]
-fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+fn patiently<T>(_path: &Path, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     work()
 }
 

@@ -10,7 +10,7 @@ use super::read::OpenPly;
 use super::sound::keep_last;
 use super::{Notes, PlyComments, PlyError};
 use kiln_gaussians::Gaussians;
-use kiln_scene::math::sigmoid;
+use kiln_scene::math::{Real, sigmoid};
 
 /// Gaussians whose values quantiles are taken of; of larger models every n-th one counts.
 const SAMPLE: usize = 1 << 20;
@@ -121,8 +121,9 @@ impl Values {
             self.opacity.add(sigmoid(*logit), sampled);
         }
         for [a, b, c] in &one.log_scales {
-            self.scale.add(((a + b + c) / 3.0).exp(), sampled);
-            self.aspect.add((a.max(*b).max(*c) - a.min(*b).min(*c)).exp(), sampled);
+            self.scale.add(Real::exp((a + b + c) / 3.0), sampled);
+            self.aspect
+                .add(Real::exp(a.max(*b).max(*c) - a.min(*b).min(*c)), sampled);
         }
     }
 }

@@ -16,12 +16,6 @@ use crate::record::words::count;
 use crate::run::interrupt::Interrupt;
 use kiln_scene::photos_below;
 
-/// The program, and on Windows the script that its archive brings to start it from outside of its folder.
-const PROGRAMS: &[&str] = if cfg!(windows) {
-    &["colmap.exe", "COLMAP.bat"]
-} else {
-    &["colmap"]
-};
 /// What it prints, in its folder.
 pub(super) const LOG: &str = "colmap.log";
 /// How its mapper ends, with an error, where photos do not hang together.
@@ -36,9 +30,31 @@ const SHOWN_LINES: usize = 4;
 /// The program, where a shell would find it.
 pub(super) fn found() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
+    let names = match cfg!(windows) {
+        true => names(&std::env::var("PATHEXT").unwrap_or_default()),
+        false => vec!["colmap".to_owned()],
+    };
     std::env::split_paths(&folders)
-        .flat_map(|folder| PROGRAMS.iter().map(move |program| folder.join(program)))
+        .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
         .find(|path| path.is_file())
+}
+
+/// Its names on Windows, in the order in which a shell there tries extensions: the program, or the script by which its archive starts it.
+fn names(extensions: &str) -> Vec<String> {
+    /// What starts without another program.
+    const STARTED: [&str; 4] = [".com", ".exe", ".bat", ".cmd"];
+    let mut found: Vec<String> = extensions
+        .split(';')
+        .map(|one| one.trim().to_ascii_lowercase())
+        .collect();
+    found.retain(|one| STARTED.contains(&one.as_str()));
+    if found.is_empty() {
+        found.extend(STARTED.map(str::to_owned));
+    }
+    found
+        .into_iter()
+        .map(|extension| format!("colmap{extension}"))
+        .collect()
 }
 
 /// The flag of the GPU in the help of a step.
@@ -310,6 +326,16 @@ mod tests {
         assert_eq!(counted("Matching block [1/3, 2/3] in 0.5s"), Some((1, 3)));
         assert_eq!(counted("[note] 3/4"), None);
         assert_eq!(counted("nothing"), None);
+    }
+
+    #[test]
+    fn windows_says_which_extensions_it_starts() {
+        assert_eq!(
+            names(".COM;.EXE; .bat ;.CMD;.VBS;.JS"),
+            ["colmap.com", "colmap.exe", "colmap.bat", "colmap.cmd"]
+        );
+        assert_eq!(names(".BAT;.EXE"), ["colmap.bat", "colmap.exe"]);
+        assert_eq!(names("").len(), 4);
     }
 
     #[test]

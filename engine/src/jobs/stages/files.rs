@@ -8,7 +8,7 @@ use kiln_files::open_regular;
 use super::super::JobError;
 use super::{Chain, Work};
 use crate::export::{ExportError, digest_of, file_digest, write_atomic};
-use crate::record::run_folder::{PlyKind, RunFolder};
+use crate::record::run_folder::{PlyKind, RunFolder, name_inside};
 use crate::run::Location;
 use kiln_config::Profile;
 
@@ -39,9 +39,7 @@ impl Chain {
 
     /// A path below the run folder as its index has it.
     pub(super) fn name(&self, path: &Path) -> String {
-        let inside = path.strip_prefix(&self.root).unwrap_or(path);
-        let parts: Vec<String> = inside.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        parts.join("/")
+        name_inside(&self.root, path)
     }
 }
 

@@ -34,7 +34,7 @@ pub use error::RunFolderError;
 pub use made_by::MadeBy;
 pub use paths::{
     BOUND_MESH, BOUND_PLY, COARSE_PLY, REFINED, REPORT_FILE, cameras_paths, checkpoints_path, config_path,
-    environment_path, eval_path, memory_path, models_path, record_path,
+    environment_path, eval_path, memory_path, models_path, name_inside, record_path,
 };
 pub use place::{Which, place};
 pub use presence::{is_written_to, stored_name};

@@ -28,6 +28,17 @@ pub const COARSE_PLY: &str = "coarse.ply";
 /// See [`COARSE_PLY`].
 pub const BOUND_PLY: &str = "bound.ply";
 
+/// What a file is called in the records of the run in `root`, or its path where it lies elsewhere: with `/` on every system, so that
+/// each reads what another wrote.
+#[must_use]
+pub fn name_inside(root: &Path, path: &Path) -> String {
+    let Ok(inside) = path.strip_prefix(root) else {
+        return path.display().to_string();
+    };
+    let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
 /// Where the index of the run in `root` is.
 #[must_use]
 pub fn record_path(root: &Path) -> PathBuf {

@@ -15,7 +15,7 @@ use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
 use crate::record::events::Event;
 use crate::record::pictures::PictureWriter;
-use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Which, place, stored_name};
+use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Which, name_inside, place, stored_name};
 use crate::record::sinks::{JsonEvents, Sinks, Stamp};
 use crate::run::device_loss::{careful, last_loss};
 use crate::run::left_out::LeftOut;
@@ -362,11 +362,10 @@ impl Session {
         // The phase of the last step: the next one changes it, and the filter with it, as it would have without a pause.
         self.phase = Phase::at(&self.profile, &self.scene, iteration.max(1))?;
         self.trainer.set_cameras(&self.phase.scene, false)?;
-        let path = from.path().strip_prefix(self.folder.root()).unwrap_or(from.path());
         self.event(
             iteration,
             Event::Resume {
-                checkpoint: path.display().to_string(),
+                checkpoint: name_inside(self.folder.root(), from.path()),
             },
         )
     }

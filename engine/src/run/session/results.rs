@@ -13,7 +13,7 @@ use crate::export::{
 use crate::mesh::{Up, export_triangles, write_bound, write_triangles};
 use crate::plan::Look;
 use crate::record::events::{EvalRow, Event, RunEvent};
-use crate::record::run_folder::PlyKind;
+use crate::record::run_folder::{PlyKind, name_inside};
 use crate::run::RunError;
 use crate::run::resolution_phases::Phase;
 use crate::train::TrainError;
@@ -189,10 +189,9 @@ impl Session {
             let folder = self.folder.root().join(MESH_FOLDER);
             let (written, _) =
                 export_triangles((&model, &path), (&self.profile.mesh.formats, Up::Scene), &folder, false)?;
-            let names = written
-                .iter()
-                .filter_map(|path| path.strip_prefix(self.folder.root()).ok());
-            let names: Vec<String> = names.map(|name| name.display().to_string()).collect();
+            let root = self.folder.root();
+            let inside = written.iter().filter(|path| path.starts_with(root));
+            let names: Vec<String> = inside.map(|path| name_inside(root, path)).collect();
             self.folder.list(names.iter().map(String::as_str))?;
             files.extend(names);
         }
@@ -237,11 +236,7 @@ impl Session {
         let path = self
             .trainer
             .checkpoint(&self.scene, &self.sampler, t_s, (&folder, &asked))?;
-        let path = path
-            .strip_prefix(self.folder.root())
-            .unwrap_or(&path)
-            .display()
-            .to_string();
+        let path = name_inside(self.folder.root(), &path);
         (self.checkpointed, self.saved_at) = (Instant::now(), Some(self.trainer.iteration()));
         self.folder.reach(self.trainer.iteration())?;
         self.event(self.trainer.iteration(), Event::Save { files: vec![path] })

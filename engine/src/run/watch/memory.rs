@@ -86,6 +86,7 @@ impl MemoryRows {
             heap_budget: heap.map(|(budget, _)| budget),
             heap_usage: heap.map(|(_, usage)| usage),
             host_heap_usage: device.host_heap_usage(),
+            shared_usage: device.shared_usage(),
             process_resident: kiln_system::resident_bytes(),
             places_used: Some(places.into()),
             tags,

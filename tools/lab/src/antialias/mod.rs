@@ -227,14 +227,13 @@ fn evaluate(mut command: Command) -> Result<Vec<Option<f64>>> {
     Ok(vec![test.mean.psnr_image, test.mean.ssim_valid, gaussians])
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::program::Program;
 
     /// A program that leaves what the real one leaves, and a line in a log for each time it was asked.
-    #[cfg(unix)]
     fn stand_in(folder: &Path) -> PathBuf {
         use std::os::unix::fs::PermissionsExt as _;
         fs::create_dir_all(folder).unwrap();
@@ -262,7 +261,6 @@ esac
     }
 
     #[test]
-    #[cfg(unix)]
     fn every_model_is_trained_once_and_evaluated_at_every_scale() {
         let folder = std::env::temp_dir().join(format!("kiln-lab-antialias-{}", std::process::id()));
         let kiln = stand_in(&folder);

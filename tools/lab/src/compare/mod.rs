@@ -224,14 +224,13 @@ fn figures(run: &Path) -> Result<(Vec<Option<f64>>, Option<String>)> {
     Ok((figures, test.worst.map(|view| view.name)))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
     use crate::program::Program;
 
     /// A program that leaves what a run leaves, and a line in a log for each time it was asked.
-    #[cfg(unix)]
     fn stand_in(folder: &Path) -> std::path::PathBuf {
         use std::os::unix::fs::PermissionsExt as _;
         fs::create_dir_all(folder).unwrap();
@@ -258,7 +257,6 @@ echo "{\"seed\": $seed, \"driver\": \"1.0\", \"engine\": {\"commit\": \"abc\"}, 
     }
 
     #[test]
-    #[cfg(unix)]
     fn runs_that_are_missing_are_made_and_a_broken_off_call_goes_on() {
         let folder = std::env::temp_dir().join(format!("kiln-lab-compare-{}", std::process::id()));
         let kiln = stand_in(&folder);

@@ -6,7 +6,7 @@ use crate::sog::images::LARGEST_W;
 
 /// A coordinate as it is spread: fine near the origin, coarse far out.
 pub(crate) fn to_log(value: f64) -> f64 {
-    value.signum() * value.abs().ln_1p()
+    value.signum() * libm::log1p(value.abs())
 }
 
 /// A share from 0 to 1 in steps.

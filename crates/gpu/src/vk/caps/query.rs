@@ -38,6 +38,7 @@ impl Caps {
             ),
             vendor_id: core.vendor_id,
             uuid: properties.uuid.iter().map(|b| format!("{b:02x}")).collect(),
+            luid: properties.luid,
             kind: DeviceKind::of(core.device_type),
             subgroup_size: pinned.unwrap_or(properties.subgroup.subgroup_size),
             pins_subgroups: pinned.is_some(),
@@ -97,6 +98,7 @@ struct Properties {
     subgroup: vk::PhysicalDeviceSubgroupProperties<'static>,
     sizes: vk::PhysicalDeviceSubgroupSizeControlProperties<'static>,
     uuid: [u8; vk::UUID_SIZE],
+    luid: Option<u64>,
     max_allocation_bytes: u64,
 }
 
@@ -126,6 +128,8 @@ impl Properties {
             subgroup,
             sizes,
             uuid: ids.device_uuid,
+            // The system's structure: low half, high half.
+            luid: (ids.device_luid_valid == vk::TRUE).then(|| u64::from_le_bytes(ids.device_luid)),
             max_allocation_bytes: limits3.max_memory_allocation_size,
         }
     }

@@ -111,6 +111,6 @@ fn code(light: f32) -> f32 {
     let light = light.clamp(0.0, 1.0);
     match light <= 0.003_130_8 {
         true => 12.92 * light,
-        false => 1.055 * light.powf(1.0 / 2.4) - 0.055,
+        false => (1.055 * f64::from(light).powf(1.0 / 2.4) - 0.055) as f32,
     }
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 
-#[cfg(unix)]
 #[test]
 fn links_out_of_the_data_set_are_refused_unless_allowed() {
     use std::os::unix::fs::symlink;
@@ -38,7 +37,6 @@ fn links_out_of_the_data_set_are_refused_unless_allowed() {
     refused(&folder, "cameras.txt");
 }
 
-#[cfg(unix)]
 #[test]
 fn folders_that_are_links_in_the_data_set_are_named_by_it() {
     use std::os::unix::fs::symlink;
@@ -83,7 +81,6 @@ fn folders_that_are_links_in_the_data_set_are_named_by_it() {
 }
 
 /// A data set as mirrors lay it out: every file is a link into the mirror's store.
-#[cfg(unix)]
 #[test]
 fn data_sets_of_a_mirror_are_read_through_their_links() {
     use std::os::unix::fs::symlink;

@@ -17,6 +17,7 @@ use super::super::{PlyComments, RenderMode};
 use super::cut::Ends;
 use super::quantize::bounds;
 use super::stop::File;
+use kiln_scene::math::Real;
 pub(super) use pack::steps_of;
 use pack::{Packed, Part};
 pub use version::SpzVersion;
@@ -74,7 +75,7 @@ fn median_scale(splats: &dyn Splats) -> f32 {
     let middle = logs.len() / 2;
     match logs.is_empty() {
         true => 0.0,
-        false => logs.select_nth_unstable_by(middle, f32::total_cmp).1.exp(),
+        false => Real::exp(*logs.select_nth_unstable_by(middle, f32::total_cmp).1),
     }
 }
 

@@ -4,7 +4,7 @@
 //! | evidence | comes from | leads to |
 //! |---|---|---|
 //! | the budget shrank, or the process is above it | the driver's figures, every 50 steps and before each densification | `budget_shrunk`, and responses to pressure: see [`pressure`] |
-//! | host memory of the process rose, or device memory beyond what was requested | the same figures | `spill` |
+//! | host memory of the process rose, or device memory beyond what was requested | the same figures, and Windows' own counter | `spill` |
 //! | a block is read as slowly as over a bus | the residency probe, at the start and every 1000 steps: see [`probe`] | `residency`, `spill` |
 //! | twenty steps in a row take three times as long as usual | the clock: see [`slow_steps`] | `slow_step` |
 //!

@@ -147,6 +147,7 @@ mod tests {
             budget: budget_mib * MIB,
             usage: usage_mib * MIB,
             host_usage: None,
+            shared_usage: None,
         }
     }
 
@@ -249,6 +250,7 @@ mod tests {
                         budget,
                         usage,
                         host_usage: None,
+                        shared_usage: None,
                     };
                     let mut pressure = Pressure::new(of(start, start));
                     for _ in 0..40 {

@@ -16,6 +16,8 @@ pub(super) struct HeapFigures {
     pub(super) usage: u64,
     /// Host memory the device uses for it, where the driver says.
     pub(super) host_usage: Option<u64>,
+    /// The same as the system counts it, where it does.
+    pub(super) shared_usage: Option<u64>,
 }
 
 /// Somebody who knows the figures.
@@ -37,6 +39,7 @@ impl BudgetSource for Driver {
             budget,
             usage,
             host_usage: self.device.host_heap_usage(),
+            shared_usage: self.device.shared_usage(),
         })
     }
 }
@@ -53,6 +56,7 @@ impl BudgetSource for Table {
             budget: scripted(&self.entries, it)?,
             usage: self.device.reserved_bytes(),
             host_usage: None,
+            shared_usage: None,
         })
     }
 }

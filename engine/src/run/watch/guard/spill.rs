@@ -1,4 +1,4 @@
-//! Spills that the driver's figures show: memory of this process that it did not ask for.
+//! Spills that figures of the driver and the system show: memory of this process that it did not ask for.
 
 use super::source::HeapFigures;
 use crate::record::SpillEvidence;
@@ -14,8 +14,8 @@ pub(super) struct SpillWatch {
     before: Option<HeapFigures>,
     device_bytes: u64,
     host_bytes: u64,
-    /// What was reported and still holds: host, device.
-    said: [bool; 2],
+    /// What was reported and still holds: host, as the system counts it, device.
+    said: [bool; 3],
 }
 
 impl SpillWatch {
@@ -25,7 +25,7 @@ impl SpillWatch {
             before,
             device_bytes: 0,
             host_bytes: 0,
-            said: [false; 2],
+            said: [false; 3],
         }
     }
 
@@ -37,20 +37,24 @@ impl SpillWatch {
     /// Evidence that is new.
     pub(super) fn look(&mut self, now: &HeapFigures) -> Vec<SpillEvidence> {
         let Some(before) = self.before else { return Vec::new() };
-        let host = before.host_usage.zip(now.host_usage).and_then(|(before, usage)| {
-            let baseline = before.saturating_add(self.host_bytes);
-            (usage > baseline.saturating_add(HOST_SLACK_BYTES)).then_some(SpillEvidence::HostHeap {
-                host_heap_usage: usage,
+        let in_host = |before: Option<u64>, now: Option<u64>| {
+            let (baseline, usage) = (before?.saturating_add(self.host_bytes), now?);
+            (usage > baseline.saturating_add(HOST_SLACK_BYTES)).then_some((usage, baseline))
+        };
+        let host =
+            in_host(before.host_usage, now.host_usage).map(|(host_heap_usage, baseline)| SpillEvidence::HostHeap {
+                host_heap_usage,
                 baseline,
-            })
-        });
+            });
+        let shared = in_host(before.shared_usage, now.shared_usage)
+            .map(|(shared_usage, baseline)| SpillEvidence::Shared { shared_usage, baseline });
         let baseline = before.usage.saturating_add(self.device_bytes);
         let device = (now.usage > baseline.saturating_add(DEVICE_SLACK_BYTES)).then_some(SpillEvidence::DeviceHeap {
             heap_usage: now.usage,
             baseline,
         });
-        let found = [host, device];
-        let was = std::mem::replace(&mut self.said, [found[0].is_some(), found[1].is_some()]);
+        let found = [host, shared, device];
+        let was = std::mem::replace(&mut self.said, found.each_ref().map(Option::is_some));
         let news = found.into_iter().zip(was).filter(|(_, was)| !was);
         news.filter_map(|(evidence, _)| evidence).collect()
     }
@@ -65,6 +69,7 @@ mod tests {
             budget: 8000 * MIB,
             usage: usage_mib * MIB,
             host_usage: host_mib.map(|mib| mib * MIB),
+            shared_usage: None,
         }
     }
 
@@ -102,6 +107,30 @@ mod tests {
             baseline: 6300 * MIB,
         };
         assert_eq!(found, [wanted]);
+    }
+
+    #[test]
+    fn the_systems_counter_is_a_witness_of_its_own() {
+        let of = |mib: u64| HeapFigures {
+            shared_usage: Some(mib * MIB),
+            ..figures(6300, Some(42))
+        };
+        let mut watch = SpillWatch::new(Some(HeapFigures {
+            usage: 300 * MIB,
+            host_usage: Some(2 * MIB),
+            ..of(10)
+        }));
+        watch.committed(6000 * MIB, 40 * MIB);
+        assert!(watch.look(&of(50 + 64)).is_empty());
+        let wanted = SpillEvidence::Shared {
+            shared_usage: 115 * MIB,
+            baseline: 50 * MIB,
+        };
+        assert_eq!(watch.look(&of(115)), [wanted]);
+        assert!(watch.look(&of(900)).is_empty());
+        // What is not counted any more is no evidence.
+        assert!(watch.look(&figures(6300, Some(42))).is_empty());
+        assert_eq!(watch.look(&of(900)).len(), 1);
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl Merging {
         let count = cloud.len();
         let bodies: Vec<Body> = (0..count).map(|index| Body::new(&cloud, index)).collect();
         let nearest = nearest::<NEAR>(&cloud.means);
-        let log_area = |index: usize| bodies[index].area.max(f64::MIN_POSITIVE).ln();
+        let log_area = |index: usize| libm::log(bodies[index].area.max(f64::MIN_POSITIVE));
         let around = (0..count)
             .map(|own| {
                 let others: f64 = nearest[own].iter().map(|&other| log_area(other as usize)).sum();
@@ -109,7 +109,7 @@ impl Merging {
     fn offer(&mut self, own: u32, other: u32) {
         let ends = [own.min(other), own.max(other)];
         let [a, b] = ends.map(|end| end as usize);
-        let size = (0.5 * (self.around[a] + self.around[b])).exp();
+        let size = libm::exp(0.5 * (self.around[a] + self.around[b]));
         self.pairs.push(Pair {
             cost: self.bodies[a].cost(&self.bodies[b]) / size,
             ends,

@@ -15,7 +15,7 @@ const SWEEPS: usize = 8;
 
 /// The standard deviation with this logarithm.
 pub(super) fn deviation(log: f32) -> f64 {
-    f64::from(log.clamp(-MOST_LOG, MOST_LOG)).exp()
+    libm::exp(f64::from(log.clamp(-MOST_LOG, MOST_LOG)))
 }
 
 impl Covariance {
@@ -64,9 +64,9 @@ impl Covariance {
         let [a, d, f] = apart.map(|v| v / size);
         let [b, c, e] = [xy / size, xz / size, yz / size];
         let determinant = a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c);
-        let angle = (0.5 * determinant).clamp(-1.0, 1.0).acos() / 3.0;
+        let angle = libm::acos((0.5 * determinant).clamp(-1.0, 1.0)) / 3.0;
         let third = std::f64::consts::TAU / 3.0;
-        [angle, angle - third, angle + third].map(|angle| (mean + 2.0 * size * angle.cos()).max(0.0).sqrt())
+        [angle, angle - third, angle + third].map(|angle| (mean + 2.0 * size * libm::cos(angle)).max(0.0).sqrt())
     }
 
     /// Unit quaternion (w, x, y, z) and standard deviations, by Jacobi's method.
@@ -80,8 +80,8 @@ impl Covariance {
                     continue;
                 }
                 let theta = (m[q][q] - m[p][p]) / (2.0 * m[p][q]);
-                let t = theta.signum() / (theta.abs() + theta.hypot(1.0));
-                let c = 1.0 / t.hypot(1.0);
+                let t = theta.signum() / (theta.abs() + libm::hypot(theta, 1.0));
+                let c = 1.0 / libm::hypot(t, 1.0);
                 let s = t * c;
                 for row in &mut m {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
@@ -118,14 +118,14 @@ impl Flat {
         let [xx, xy, yy] = sum.matrix;
         let square = (yy * x * x - 2.0 * xy * x * y + xx * y * y) / sum.determinant;
         let size = (self.determinant / sum.determinant).sqrt() * other.determinant.sqrt();
-        std::f64::consts::TAU * size * (-0.5 * square.max(0.0)).exp()
+        std::f64::consts::TAU * size * libm::exp(-0.5 * square.max(0.0))
     }
 }
 
 /// Area of the shadow of an ellipsoid with these half axes, averaged over all directions: a quarter of its surface.
 pub(super) fn shadow([a, b, c]: [f64; 3]) -> f64 {
-    let sides = [a * b, a * c, b * c].map(|side| side.powf(EXPONENT));
-    std::f64::consts::PI * (sides.iter().sum::<f64>() / 3.0).powf(1.0 / EXPONENT)
+    let sides = [a * b, a * c, b * c].map(|side| libm::pow(side, EXPONENT));
+    std::f64::consts::PI * libm::pow(sides.iter().sum::<f64>() / 3.0, 1.0 / EXPONENT)
 }
 
 /// Directions of the three axes of a rotation.
