@@ -2,8 +2,12 @@
 //! ends the run with a report, one that is silent is reported, and steps are cut so that none keeps it busy for long.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+#[cfg(target_os = "linux")]
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::path::PathBuf;
+#[cfg(target_os = "linux")]
 use std::process::Command;
 
 use kiln::record::run_folder::REPORT_FILE;

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+#[cfg(unix)]
+use std::process::Child;
+use std::process::Command;
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use kiln::export::read_ply;
