@@ -86,6 +86,16 @@ pub enum UsageError {
         /// The project.
         project: PathBuf,
     },
+    /// An output whose path is one of the other system, and would be made here under that name.
+    #[error("nothing is written to {shown}: it is a name that {other} has")]
+    OtherSystem {
+        /// What was named.
+        shown: String,
+        /// The system that it is a name of.
+        other: &'static str,
+        /// What to name.
+        instead: String,
+    },
     /// A path that is not there.
     #[error("{shown} does not exist")]
     NothingThere {
@@ -130,6 +140,7 @@ impl UsageError {
                 word(output),
                 project = word(project)
             )),
+            Self::OtherSystem { instead, .. } => Some(instead.clone()),
             Self::NothingThere { .. } => Some("name a scene folder, a run folder or a PLY file".to_owned()),
         }
     }

@@ -51,6 +51,7 @@ where
         let is_other = |word: &String| word != windows::FLAG;
         return Ok(Request::Windows(command.into_iter().filter(is_other).collect()));
     }
+    windows::refuse_output_elsewhere(&command)?;
     Ok(match cli.command {
         Command::Train(args) => Request::Train(train(args, command)?),
         Command::Eval(args) => Request::Eval(eval(args)?),

@@ -51,6 +51,12 @@ fn command_line() {
             output: path("city.spz"),
             project: path("city-blocks"),
         },
+        UsageError::OtherSystem {
+            shown: "/mnt/d/runs".to_owned(),
+            other: "WSL2",
+            instead: r"/mnt/d/runs is a path of WSL2, which Windows calls D:\runs; `wslpath -w /mnt/d/runs` prints that name there"
+                .to_owned(),
+        },
         UsageError::NothingThere {
             shown: "gaden".to_owned(),
         },
@@ -71,6 +77,7 @@ fn command_line() {
             PlyWithoutName,
             OverTheModel,
             MergedIsPly,
+            OtherSystem,
             NothingThere,
         ]
     );

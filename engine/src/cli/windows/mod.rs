@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kiln_system::wsl;
 
-use super::{Exit, Failure};
+use super::{Exit, Failure, UsageError};
 use crate::jobs::shell::argument_word;
 use paths::{Argument, arguments};
 
@@ -228,6 +228,45 @@ fn other_name(typed: &[String], translate: impl Fn(&str) -> Option<String>) -> O
         .find_map(translate)
 }
 
+/// Refuses an output that the other system has a name for: `/mnt/d/runs` would become a folder of the current drive on Windows, and `D:\runs`
+/// one in the current folder of Linux.
+pub(super) fn refuse_output_elsewhere(typed: &[String]) -> Result<(), UsageError> {
+    output_elsewhere(Here::now(), typed, &|path| Path::new(path).exists())
+}
+
+fn output_elsewhere(here: Here, typed: &[String], exists: &dyn Fn(&str) -> bool) -> Result<(), UsageError> {
+    let (other, translate): (_, fn(&str) -> Option<String>) = match here {
+        Here::Windows => ("WSL2", of_windows),
+        Here::Wsl => ("Windows", of_wsl),
+        Here::Elsewhere => return Ok(()),
+    };
+    // The first folder of a path of WSL2, all of one of Windows, which is a single name here.
+    let is_here = |path: &str| match here {
+        Here::Windows => {
+            let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+            let depth = if path.starts_with("/mnt/") { 2 } else { 1 };
+            exists(&path[..ends.take(depth + 1).last().unwrap_or_default()])
+        }
+        _ => exists(path),
+    };
+    let flags = ["-o", "--output"];
+    let behind = typed
+        .windows(2)
+        .filter(|pair| flags.contains(&pair[0].as_str()))
+        .map(|pair| pair[1].as_str());
+    let within = typed.iter().filter_map(|word| word.strip_prefix("--output="));
+    for path in behind.chain(within).filter(|path| !is_here(path)) {
+        if let Some(instead) = translate(path) {
+            return Err(UsageError::OtherSystem {
+                shown: path.to_owned(),
+                other,
+                instead,
+            });
+        }
+    }
+    Ok(())
+}
+
 /// On Windows, of a path of WSL.
 fn of_windows(word: &str) -> Option<String> {
     if let Some(name) = wsl::windows_name(word) {
@@ -282,6 +321,31 @@ mod tests {
         }
         assert_eq!(other_name(&words("train garden --crop 1:2"), of_wsl), None);
         assert_eq!(other_name(&words("train garden -o runs/a"), of_windows), None);
+    }
+
+    #[test]
+    fn outputs_are_not_made_under_names_of_the_other_system() {
+        let on = |here, line: &str, there: &str| {
+            let refused = output_elsewhere(here, &words(line), &|path| path == there).err();
+            refused.and_then(|error| error.hint())
+        };
+        for line in ["train garden -o /mnt/d/runs", "mesh runs/a --output=/mnt/d/runs"] {
+            let hint = on(Here::Windows, line, "").unwrap();
+            assert!(hint.contains(r"Windows calls D:\runs"), "{hint}");
+            assert_eq!(
+                on(Here::Windows, line, "/mnt/d"),
+                None,
+                "a folder of the drive may be called so"
+            );
+            assert_eq!(on(Here::Wsl, line, ""), None);
+        }
+        assert!(on(Here::Windows, "train garden -o /home/anna/runs", "").is_some());
+        assert_eq!(on(Here::Windows, "train garden -o /home/anna/runs", "/home"), None);
+        let hint = on(Here::Wsl, r"train garden -o D:\runs\a", "").unwrap();
+        assert!(hint.contains("WSL2 calls /mnt/d/runs/a"), "{hint}");
+        assert_eq!(on(Here::Wsl, r"train garden -o D:\runs\a", r"D:\runs\a"), None);
+        assert_eq!(on(Here::Windows, r"train garden -o D:\runs\a", ""), None);
+        assert_eq!(on(Here::Elsewhere, r"train garden -o D:\runs\a", ""), None);
     }
 
     #[test]
