@@ -5,13 +5,6 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
 
-#[path = "windows/bytes.rs"]
-mod bytes;
-#[path = "windows/folders.rs"]
-mod folders;
-#[path = "windows/program.rs"]
-mod program;
-#[path = "windows/served.rs"]
-mod served;
-#[path = "windows/signals.rs"]
-mod signals;
+// The program has the same name.
+#[path = "windows/mod.rs"]
+mod windows;

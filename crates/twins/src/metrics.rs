@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn recorded_pairs() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/metrics");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/metrics");
         let text = std::fs::read_to_string(folder.join("golden.json")).unwrap();
         let golden: serde_json::Value = serde_json::from_str(&text).unwrap();
         let pairs = golden["pairs"].as_object().unwrap();

@@ -101,7 +101,7 @@ fn points_and_splat_files_are_opened() {
     assert_eq!(status(&page)["splats"], 9);
     assert_content(&page);
     for (name, bytes, words) in [
-        ("a.sog", b"PK\x03\x04more".as_slice(), "zip"),
+        ("a.sog", b"PK\x03\x04more".as_slice(), "no archive"),
         ("lod-meta.json", b"{\"version\":1}", "kiln view FOLDER"),
         ("a.obj", b"v 0 0 0\n", "no triangles"),
         ("a.stl", b"solid x\n", "Blender"),

@@ -1,0 +1,7 @@
+//! Tests of the Windows program, by what is compared.
+
+mod bytes;
+mod folders;
+mod program;
+mod served;
+mod signals;
