@@ -86,28 +86,12 @@ fn take(file: File, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Locked 
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-
-    /// A folder of its own, removed in the end.
-    struct Folder(std::path::PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("kiln-system-{}-{name}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
+    use kiln_scratch::Scratch;
 
     #[test]
     fn one_writer_or_many_readers() {
-        let folder = Folder::new("one");
-        let path = folder.0.as_path();
+        let folder = Scratch::new();
+        let path = folder.path();
         assert_eq!(is_locked(path), Some(false));
         let alone = lock(path).unwrap();
         assert!(matches!(alone, Locked::Held(_)));
@@ -126,11 +110,11 @@ mod tests {
 
     #[test]
     fn who_looks_for_a_moment_keeps_no_writer_out() {
-        let folder = Folder::new("moment");
-        let looks = system::open_for_lock(&folder.0).unwrap();
+        let folder = Scratch::new();
+        let looks = system::open_for_lock(folder.path()).unwrap();
         looks.try_lock_shared().unwrap();
         let writer = std::thread::scope(|scope| {
-            let writer = scope.spawn(|| lock(&folder.0));
+            let writer = scope.spawn(|| lock(folder.path()));
             std::thread::sleep(MOMENT / 5);
             drop(looks);
             writer.join().unwrap().unwrap()

@@ -144,39 +144,40 @@ impl Surroundings {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn a_variable_chooses_in_place_of_the_folders() {
-        let root = std::env::temp_dir().join(format!("kiln-surroundings-{}", std::process::id()));
+        let scratch = Scratch::new();
+        let root = scratch.path();
         let folder = root.join("usr/share/vulkan/icd.d");
         fs::create_dir_all(&folder).unwrap();
         for name in ["lvp_icd.x86_64.json", "dzn_icd.x86_64.json", "intel_icd.x86_64.json"] {
             fs::write(folder.join(name), "{}").unwrap();
         }
-        assert_eq!(Surroundings::read(&root, &|_| None).manifests.len(), 3);
+        assert_eq!(Surroundings::read(root, &|_| None).manifests.len(), 3);
         let files = ["/usr/share/vulkan/icd.d/lvp_icd.x86_64.json", "/none.json"];
         let list = std::env::join_paths(files).unwrap();
-        let around = Surroundings::read(&root, &|name| (name == "VK_DRIVER_FILES").then(|| list.clone()));
+        let around = Surroundings::read(root, &|name| (name == "VK_DRIVER_FILES").then(|| list.clone()));
         assert_eq!(around.chosen_by, Some("VK_DRIVER_FILES"));
         assert_eq!(around.manifests, ["lvp_icd.x86_64.json"]);
         assert_eq!(around.missing, ["/none.json"]);
-        fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn the_linker_knows_the_libraries_of_the_card_or_not() {
-        let root = std::env::temp_dir().join(format!("kiln-linker-{}", std::process::id()));
+        let scratch = Scratch::new();
+        let root = scratch.path();
         let folder = root.join("etc/ld.so.conf.d");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("libc.conf"), "/usr/local/lib\n").unwrap();
         let knows = |paths: &str| {
             let var = |name: &str| (name == "LD_LIBRARY_PATH").then(|| OsString::from(paths));
-            Surroundings::read(&root, &var).knows_wsl_libraries
+            Surroundings::read(root, &var).knows_wsl_libraries
         };
         assert!(!knows("/opt"));
         assert!(knows(WSL_LIBRARIES));
         fs::write(folder.join("ld.wsl.conf"), "# made by WSL\n/usr/lib/wsl/lib\n").unwrap();
         assert!(knows(""));
-        fs::remove_dir_all(root).unwrap();
     }
 }

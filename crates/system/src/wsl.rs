@@ -157,6 +157,7 @@ fn starts_windows_programs(root: &Path) -> bool {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use kiln_scratch::Scratch;
 
     #[test]
     fn names_of_drives_are_translated_both_ways() {
@@ -196,25 +197,26 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn programs_of_windows_start_where_the_kernel_has_an_entry() {
-        let root = std::env::temp_dir().join(format!("kiln-binfmt-{}", std::process::id()));
+        let scratch = Scratch::new();
+        let root = scratch.path();
         let folder = root.join("proc/sys/fs/binfmt_misc");
-        assert!(starts_windows_programs(&root), "not known");
+        assert!(starts_windows_programs(root), "not known");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("status"), "enabled\n").unwrap();
-        assert!(!starts_windows_programs(&root));
+        assert!(!starts_windows_programs(root));
         let entry = "enabled\ninterpreter /init\nflags: PF\noffset 0\nmagic 4d5a\n";
         std::fs::write(folder.join("WSLInterop"), entry).unwrap();
-        assert!(starts_windows_programs(&root));
+        assert!(starts_windows_programs(root));
         for (text, is_one) in [("MZ\u{90}", true), ("#!/bin/sh", false), ("M", false)] {
             std::fs::write(root.join("kiln.exe"), text).unwrap();
             assert_eq!(is_of_windows(&root.join("kiln.exe")), is_one, "{text}");
         }
-        std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]
     fn a_kernel_a_variable_or_a_folder_gives_wsl_away() {
-        let root = std::env::temp_dir().join(format!("kiln-wsl-{}", std::process::id()));
+        let scratch = Scratch::new();
+        let root = scratch.path();
         let release = root.join("proc/sys/kernel/osrelease");
         std::fs::create_dir_all(release.parent().unwrap()).unwrap();
         let none = |_: &str| false;
@@ -224,11 +226,10 @@ mod tests {
             ("6.1.0-28-amd64\n", false),
         ] {
             std::fs::write(&release, text).unwrap();
-            assert_eq!(is_wsl_at(&root, &none), is_one, "{text}");
+            assert_eq!(is_wsl_at(root, &none), is_one, "{text}");
         }
-        assert!(is_wsl_at(&root, &|name| name == "WSL_DISTRO_NAME"));
+        assert!(is_wsl_at(root, &|name| name == "WSL_DISTRO_NAME"));
         std::fs::create_dir_all(root.join("run/WSL")).unwrap();
-        assert!(is_wsl_at(&root, &none));
-        std::fs::remove_dir_all(root).unwrap();
+        assert!(is_wsl_at(root, &none));
     }
 }

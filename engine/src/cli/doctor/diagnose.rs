@@ -198,7 +198,7 @@ mod tests {
     }
 
     /// Stops unless there is advice for each of `words`, in this order, and no other.
-    fn tells(around: &Surroundings, found: Found<'_>, words: &[&str]) {
+    fn advises(around: &Surroundings, found: Found<'_>, words: &[&str]) {
         let lines = advice(around, found);
         assert_eq!(lines.len(), words.len(), "{lines:#?}");
         for (line, word) in lines.iter().zip(words) {
@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn a_machine_with_a_card_needs_no_advice() {
         let card = [device("Card 80", DeviceKind::Discrete, NVIDIA), cpu()];
-        tells(&machine(&[LAVAPIPE, NVIDIA_MODULE], &[]), Found::Devices(&card), &[]);
-        tells(
+        advises(&machine(&[LAVAPIPE, NVIDIA_MODULE], &[]), Found::Devices(&card), &[]);
+        advises(
             &machine(&[LAVAPIPE, DOCKER, NVIDIA_MODULE], &[]),
             Found::Devices(&card),
             &[],
@@ -226,22 +226,22 @@ mod tests {
 
     #[test]
     fn without_a_loader_its_package_is_named() {
-        tells(&machine(&[], &[]), Found::NoLoader, &["`libvulkan1`"]);
-        tells(&machine(&[DOCKER], &[]), Found::NoLoader, &["in the container's image"]);
+        advises(&machine(&[], &[]), Found::NoLoader, &["`libvulkan1`"]);
+        advises(&machine(&[DOCKER], &[]), Found::NoLoader, &["in the container's image"]);
     }
 
     #[test]
     fn containers_are_told_what_they_were_not_given() {
         let around = machine(&[LAVAPIPE, DOCKER, NVIDIA_MODULE], &[]);
         let cpu = [cpu()];
-        tells(
+        advises(
             &around,
             Found::Devices(&cpu),
             &["capabilities: compute,utility", "only a CPU driver"],
         );
         let graphics = [("NVIDIA_DRIVER_CAPABILITIES", "compute,video")];
         let around = machine(&[LAVAPIPE, DOCKER, NVIDIA_MODULE], &graphics);
-        tells(
+        advises(
             &around,
             Found::Devices(&cpu),
             &[
@@ -252,13 +252,13 @@ mod tests {
         // With graphics, what is missing is something else.
         let all = [("NVIDIA_DRIVER_CAPABILITIES", "all")];
         let around = machine(&[LAVAPIPE, DOCKER, NVIDIA_MODULE], &all);
-        tells(
+        advises(
             &around,
             Found::Devices(&cpu),
             &["without its Vulkan part: install", "only a CPU"],
         );
         let cgroup = ("proc/1/cgroup", "0::/kubepods/besteffort/pod1\n");
-        tells(
+        advises(
             &machine(&[LAVAPIPE, cgroup], &[]),
             Found::Devices(&cpu),
             &["`--device /dev/dri`", "only a CPU driver"],
@@ -268,33 +268,33 @@ mod tests {
     #[test]
     fn wsl2_has_five_states() {
         let cpu = [cpu()];
-        tells(
+        advises(
             &machine(&[LAVAPIPE, WSL], &[]),
             Found::Devices(&cpu),
             &["no `/dev/dxg`", "only a CPU driver"],
         );
         let around = machine(&[LAVAPIPE, WSL, DXG], &[]);
-        tells(
+        advises(
             &around,
             Found::Devices(&cpu),
             &["`kiln.exe` uses the card directly", "only a CPU driver"],
         );
         let around = machine(&[LAVAPIPE, DZN, WSL, DXG], &[]);
-        tells(
+        advises(
             &around,
             Found::Devices(&cpu),
             &["does not know `/usr/lib/wsl/lib`: `echo", "only a CPU driver"],
         );
         let linker = ("etc/ld.so.conf.d/ld.wsl.conf", "/usr/lib/wsl/lib\n");
         let around = machine(&[LAVAPIPE, DZN, WSL, DXG, linker], &[]);
-        tells(
+        advises(
             &around,
             Found::Devices(&cpu),
             &["although the linker knows", "only a CPU driver"],
         );
         // dzn gives a card's own vendor. What it is, the three sentences say.
-        tells(&around, Found::Devices(&[dzn("Dozen Mesa 25.0.7")]), &[]);
-        tells(
+        advises(&around, Found::Devices(&[dzn("Dozen Mesa 25.0.7")]), &[]);
+        advises(
             &around,
             Found::Devices(&[dzn("Dozen Mesa 23.3.6")]),
             &["older than Mesa 24.1"],
@@ -307,24 +307,24 @@ mod tests {
             windows: true,
             ..Surroundings::default()
         };
-        tells(&around, Found::NoLoader, &["`vulkan-1.dll`"]);
-        tells(&around, Found::Devices(&[]), &["the driver from the card's vendor"]);
+        advises(&around, Found::NoLoader, &["`vulkan-1.dll`"]);
+        advises(&around, Found::Devices(&[]), &["the driver from the card's vendor"]);
     }
 
     #[test]
     fn drivers_that_are_missing_or_misnamed_are_told_apart() {
-        tells(
+        advises(
             &machine(&[], &[]),
             Found::Devices(&[]),
             &["no Vulkan driver is installed"],
         );
-        tells(
+        advises(
             &machine(&[LAVAPIPE], &[]),
             Found::Devices(&[]),
             &["lvp_icd.x86_64.json"],
         );
         let chosen = [("VK_ICD_FILENAMES", "/usr/share/vulkan/icd.d/nvidia_icd.json")];
-        tells(
+        advises(
             &machine(&[LAVAPIPE], &chosen),
             Found::Devices(&[]),
             &["`VK_ICD_FILENAMES` names /usr/share/vulkan/icd.d/nvidia_icd.json"],
@@ -338,19 +338,19 @@ mod tests {
             "{lines:?}"
         );
         let there = [("VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")];
-        tells(
+        advises(
             &machine(&[LAVAPIPE], &there),
             Found::Devices(&[cpu()]),
             &["only a CPU driver"],
         );
         // The kernel's half of NVIDIA's driver alone, and both halves that do not fit together.
-        tells(
+        advises(
             &machine(&[LAVAPIPE, NVIDIA_MODULE], &[]),
             Found::Devices(&[cpu()]),
             &["`nvidia-vulkan-icd`", "only a CPU driver"],
         );
         let manifest = ("etc/vulkan/icd.d/nvidia_icd.json", "{}");
-        tells(
+        advises(
             &machine(&[LAVAPIPE, NVIDIA_MODULE, manifest], &[]),
             Found::Devices(&[cpu()]),
             &["different versions", "only a CPU driver"],
