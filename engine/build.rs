@@ -1,8 +1,8 @@
 //! Compiles the commit into the engine: `KILN_COMMIT` in the environment, in optimised builds else git's answer, else `unknown`.
 //! Development builds do not ask git: the whole engine would be compiled again after each commit. Figures come from optimised ones.
 //! Lists the files of the viewer's page, which are embedded.
-//! Optimised builds carry the LPIPS weights, so that an installed program needs no other file; the others would only
-//! grow by them, and find them in the source tree.
+//! Compiles this crate's folder in, where builds of a checkout find the LPIPS weights: `KILN_ENGINE_FOLDER` in the environment replaces it, and
+//! releases leave it empty, so that they hold no path of the machine they were built on.
 //!
 //! Needs nothing: without git, or outside a checkout of this repository, the build goes on.
 
@@ -12,9 +12,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Relative to the folder of this crate, where build scripts run.
-const WEIGHTS: &str = "assets/lpips_vgg_f16.safetensors";
-
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=KILN_COMMIT");
@@ -23,11 +20,11 @@ fn main() {
     let of_git = || is_release.then(from_git).flatten();
     let commit = commit.or_else(of_git).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env=KILN_COMMIT={commit}");
-    println!("cargo::rustc-check-cfg=cfg(kiln_weights_inside)");
-    println!("cargo::rerun-if-changed={WEIGHTS}");
-    if Path::new(WEIGHTS).is_file() && is_release {
-        println!("cargo::rustc-cfg=kiln_weights_inside");
-    }
+    println!("cargo::rerun-if-env-changed=KILN_ENGINE_FOLDER");
+    let folder = ["KILN_ENGINE_FOLDER", "CARGO_MANIFEST_DIR"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    println!("cargo::rustc-env=KILN_ENGINE_FOLDER={}", folder.unwrap_or_default());
     if let Err(error) = list_page() {
         println!("cargo::error=the viewer's page cannot be embedded: {error}");
     }

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         Request::Flags => cli::run_text(&mut out, |out| out.write_all(cli::flags_page().as_bytes())),
         Request::Completions(shell) => cli::run_text(&mut out, |out| cli::completions(shell, out)),
         Request::Man(command) => cli::run_text(&mut out, |out| cli::man(command.as_deref(), out)),
+        Request::ManPages(folder) => cli::man_pages(&folder).map(|()| Exit::Ok).map_err(|e| Box::new(e) as _),
         Request::Windows(arguments) => cli::run_windows(&arguments),
         Request::Doctor(doctor) => cli::run_doctor(doctor, &mut out).or(Ok(Exit::Output)),
     };

@@ -1,4 +1,6 @@
-//! Names of the machine and its system.
+//! Names of the machine and its system, and where users keep data.
+
+use std::path::PathBuf;
 
 use crate::system;
 
@@ -18,4 +20,18 @@ pub fn os_name() -> String {
 #[must_use]
 pub fn kernel() -> Option<String> {
     system::kernel().filter(|release| !release.is_empty())
+}
+
+/// Folder of this user for data of programs: `LOCALAPPDATA` on Windows, else `XDG_DATA_HOME`, which is `.local/share` in the home folder unless set.
+#[must_use]
+pub fn data_folder() -> Option<PathBuf> {
+    let named = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    match cfg!(windows) {
+        true => named("LOCALAPPDATA"),
+        false => named("XDG_DATA_HOME").or_else(|| named("HOME").map(|home| home.join(".local/share"))),
+    }
 }

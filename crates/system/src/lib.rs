@@ -24,7 +24,7 @@ mod system;
 
 pub use awake::Awake;
 pub use gpu::SharedGpuMemory;
-pub use host::{host_name, kernel, os_name};
+pub use host::{data_folder, host_name, kernel, os_name};
 pub use load::{Ticks, processor_ticks};
 pub use lock::{LOCK_FILE, Locked, is_locked, lock, lock_or_wait, share};
 pub use memory::{Memory, available_bytes, memory, resident_bytes};

@@ -91,6 +91,9 @@ pub(super) enum Command {
         /// Command to print the page of; without it that of the program
         #[arg(value_parser = command_name)]
         command: Option<String>,
+        /// Write the pages of the program and of all commands into this folder instead
+        #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+        all: Option<PathBuf>,
     },
 }
 
@@ -103,6 +106,9 @@ pub enum Shell {
     Zsh,
     /// fish
     Fish,
+    /// PowerShell
+    #[value(name = "powershell")]
+    PowerShell,
 }
 
 /// Formats as they are typed.

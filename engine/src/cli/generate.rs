@@ -1,9 +1,11 @@
 //! `kiln completions` and `kiln man`: made from the argument table, so that they are never behind it.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap::CommandFactory as _;
 
+use super::ProfilesError;
 use super::args::{Cli, Shell};
 
 /// Completions of a shell.
@@ -15,6 +17,7 @@ pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
         Shell::Bash => clap_complete::Shell::Bash,
         Shell::Zsh => clap_complete::Shell::Zsh,
         Shell::Fish => clap_complete::Shell::Fish,
+        Shell::PowerShell => clap_complete::Shell::PowerShell,
     };
     // The generator panics on an output that fails, so it writes into memory.
     let mut text = Vec::new();
@@ -35,6 +38,19 @@ pub fn man(command: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
     clap_mangen::Man::new(page).title(title).render(out)
 }
 
+/// The manual pages of the program and of all its commands, each a file of `folder`, which is made.
+///
+/// # Errors
+/// When the folder or a file cannot be written.
+pub fn man_pages(folder: &Path) -> Result<(), ProfilesError> {
+    std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        .map_err(|error| ProfilesError::Pages {
+            folder: folder.to_owned(),
+            error,
+        })
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
@@ -48,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_shell_knows_every_command() {
-        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::PowerShell] {
             let text = text(|out| completions(shell, out));
             for command in [
                 "train",
@@ -78,6 +94,22 @@ mod tests {
             page.contains("kiln\\-train") && page.contains("max\\-gaussians"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn every_command_has_a_page_in_the_folder_of_all() {
+        let folder = kiln_scratch::Scratch::new();
+        man_pages(folder.path()).unwrap();
+        let mut pending = vec![("kiln".to_owned(), Cli::command())];
+        while let Some((name, command)) = pending.pop() {
+            let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).unwrap();
+            assert!(page.contains(".SH NAME") && !page.contains("\\-\\-fault"), "{name}");
+            let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+            pending.extend(shown.map(|command| (format!("{name}-{}", command.get_name()), command.clone())));
+        }
+        let file = folder.path().join("kiln.1");
+        let error = man_pages(&file).unwrap_err().to_string();
+        assert!(error.contains("kiln.1"), "{error}");
     }
 
     /// `--fault` is for tests and stands in nothing that people read.

@@ -47,7 +47,7 @@ pub use error::UsageError;
 pub use eval::run as run_eval;
 pub use exit::{Exit, Failure, report};
 pub use export::run as run_export;
-pub use generate::{completions, man};
+pub use generate::{completions, man, man_pages};
 pub use inspect::run as run_inspect;
 pub use memory::run as run_memory;
 pub use merge::run as run_merge;

@@ -79,7 +79,8 @@ where
         }),
         Command::Flags => Request::Flags,
         Command::Completions { shell } => Request::Completions(shell),
-        Command::Man { command } => Request::Man(command),
+        Command::Man { all: Some(folder), .. } => Request::ManPages(folder),
+        Command::Man { command, .. } => Request::Man(command),
     })
 }
 

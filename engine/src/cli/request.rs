@@ -48,6 +48,8 @@ pub enum Request {
     Completions(Shell),
     /// Print a manual page: of the program or of a command.
     Man(Option<String>),
+    /// Write all manual pages into a folder.
+    ManPages(PathBuf),
     /// Hand these arguments over to the Windows program.
     Windows(Vec<String>),
 }

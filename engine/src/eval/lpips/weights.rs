@@ -23,12 +23,8 @@ pub const SHA256: &str = "626ff44591091db670c4ffe1792f86c9caab36366cdc4b38045418
 /// Size of the file, bytes; a file of another size is refused before it is read.
 const FILE_BYTES: u64 = 29_435_440;
 
-/// The file as it is compiled into optimised builds.
-#[cfg(kiln_weights_inside)]
-const INSIDE: Option<&[u8]> = Some(include_bytes!("../../../assets/lpips_vgg_f16.safetensors"));
-/// Other builds look for it.
-#[cfg(not(kiln_weights_inside))]
-const INSIDE: Option<&[u8]> = None;
+/// The folder of this crate, where builds of a checkout find the file; empty in releases, which name no folder of the machine they were built on.
+const BUILT_FROM: &str = env!("KILN_ENGINE_FOLDER");
 
 /// Longest header accepted, bytes.
 const MAX_HEADER_BYTES: usize = 64 << 10;
@@ -57,34 +53,27 @@ impl std::fmt::Debug for LpipsWeights {
 }
 
 impl LpipsWeights {
-    /// Looks for the file beside the program, then in the source tree: the one the program was built from, the one it lies in, the one it is run from. Last come the weights inside the
-    /// program, which optimised builds have.
+    /// Looks for the file beside the program, in `../share/kiln` as seen from there, where packages put it, in the user's folder for data, then in the source
+    /// tree: the one the program was built from, the one it lies in, the one it is run from.
     ///
     /// # Errors
     /// [`LpipsError::Weights`] when a file is there but is not the one expected.
     pub fn find() -> Result<Search, LpipsError> {
         let program = std::env::current_exe().ok();
-        Self::search(&candidates(program.as_deref()), INSIDE)
+        Self::search(&candidates(program.as_deref(), kiln_system::data_folder().as_deref()))
     }
 
-    fn search(candidates: &[PathBuf], inside: Option<&[u8]>) -> Result<Search, LpipsError> {
-        match (candidates.iter().find(|path| path.is_file()), inside) {
-            (Some(path), _) => Ok(Search::Found(Self::read(path)?)),
-            (None, Some(bytes)) => {
-                let weights = Self::checked(bytes).map_err(|what| LpipsError::Weights {
-                    path: PathBuf::from("(inside the program)"),
-                    what,
-                })?;
-                Ok(Search::Found(weights))
-            }
-            (None, None) => {
-                let list: Vec<_> = candidates.iter().map(|p| format!("`{}`", p.display())).collect();
-                Ok(Search::Absent(format!(
-                    "LPIPS is not computed and reported as null: its weights are at none of {}; put {FILE_NAME} there",
-                    list.join(", ")
-                )))
-            }
+    fn search(candidates: &[PathBuf]) -> Result<Search, LpipsError> {
+        if let Some(path) = candidates.iter().find(|path| path.is_file()) {
+            return Ok(Search::Found(Self::read(path)?));
         }
+        let list: Vec<_> = candidates.iter().map(|p| format!("`{}`", p.display())).collect();
+        Ok(Search::Absent(format!(
+            "LPIPS is not computed and reported as null: its weights are at none of {}; put {FILE_NAME} there, which is in the release's \
+             `kiln-weights-{}.tar.gz`",
+            list.join(", "),
+            env!("CARGO_PKG_VERSION")
+        )))
     }
 
     /// Reads one file.
@@ -143,16 +132,21 @@ impl LpipsWeights {
     }
 }
 
-/// Places to look at, best first. `program` is the path of the running program.
-fn candidates(program: Option<&Path>) -> Vec<PathBuf> {
-    let beside = program.and_then(Path::parent).map(|folder| folder.join(FILE_NAME));
+/// Places to look at, best first. `program` is the path of the running program, `data` the user's folder for data.
+fn candidates(program: Option<&Path>, data: Option<&Path>) -> Vec<PathBuf> {
+    let folder = program.and_then(Path::parent);
+    let beside = folder.map(|folder| folder.join(FILE_NAME));
+    let shared = folder
+        .and_then(Path::parent)
+        .map(|prefix| prefix.join("share").join("kiln").join(FILE_NAME));
+    let own = data.map(|data| data.join("kiln").join(FILE_NAME));
     // A tree that was copied or moved after the build: the program lies in its `target/release`, or is run from its root.
     let tree = program.and_then(|program| program.ancestors().nth(3)).map(asset);
-    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets").join(FILE_NAME);
-    let mut list: Vec<PathBuf> = (beside.into_iter())
-        .chain([built_from])
-        .chain(tree)
-        .chain([asset(Path::new(""))])
+    let built_from = (!BUILT_FROM.is_empty()).then(|| Path::new(BUILT_FROM).join("assets").join(FILE_NAME));
+    let here = asset(Path::new(""));
+    let mut list: Vec<PathBuf> = [beside, shared, own, built_from, tree, Some(here)]
+        .into_iter()
+        .flatten()
         .collect();
     list.dedup();
     list
@@ -269,38 +263,28 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_looked_for_where_it_ships_and_may_be_absent() {
-        let list = candidates(Some(Path::new("/tree/target/release/kiln")));
+    fn the_file_is_looked_for_where_packages_put_it_and_may_be_absent() {
+        let list = candidates(
+            Some(Path::new("/tree/target/release/kiln")),
+            Some(Path::new("/home/a/data")),
+        );
         let places: Vec<_> = list
             .iter()
             .map(|path| path.to_string_lossy().replace('\\', "/"))
             .collect();
         assert_eq!(places[0], format!("/tree/target/release/{FILE_NAME}"));
-        assert!(places[1].ends_with(&format!("engine/assets/{FILE_NAME}")));
-        assert_eq!(places[2], format!("/tree/engine/assets/{FILE_NAME}"));
-        assert_eq!(places[3], format!("engine/assets/{FILE_NAME}"));
-        let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()], None).unwrap() else {
+        assert_eq!(places[1], format!("/tree/target/share/kiln/{FILE_NAME}"));
+        assert_eq!(places[2], format!("/home/a/data/kiln/{FILE_NAME}"));
+        assert!(places[3].ends_with(&format!("engine/assets/{FILE_NAME}")));
+        assert_eq!(places[4], format!("/tree/engine/assets/{FILE_NAME}"));
+        assert_eq!(places[5], format!("engine/assets/{FILE_NAME}"));
+        let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()]).unwrap() else {
             panic!("found");
         };
-        assert!(text.contains("`/nowhere/a`") && text.contains(FILE_NAME), "{text}");
-    }
-
-    #[test]
-    fn weights_inside_the_program_serve_where_no_file_is() {
-        let nowhere = ["/nowhere/a".into()];
-        let shipped = std::fs::read(candidates(None).first().unwrap()).unwrap();
-        assert!(matches!(
-            LpipsWeights::search(&nowhere, Some(&shipped)),
-            Ok(Search::Found(_))
-        ));
-        let error = LpipsWeights::search(&nowhere, Some(&shipped[1..]))
-            .unwrap_err()
-            .to_string();
         assert!(
-            error.contains("inside the program") && error.contains("SHA-256"),
-            "{error}"
+            text.contains("`/nowhere/a`") && text.contains(FILE_NAME) && text.contains("kiln-weights-"),
+            "{text}"
         );
-        assert_eq!(INSIDE.is_some(), !cfg!(debug_assertions));
     }
 
     #[test]
