@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use xtask::failure::Failure;
-use xtask::{advisories, demo, foreign, ray, root, say, shaders, test, viewer, windows};
+use xtask::{advisories, demo, foreign, ray, release, root, say, shaders, test, viewer, windows};
 
 const USAGE: &str = "usage: cargo xtask VERB
   demo        set up this machine, build, train the bundled scene
@@ -13,6 +13,7 @@ const USAGE: &str = "usage: cargo xtask VERB
   shaders     compile the shaders, or check them: see `cargo xtask shaders --help`
   viewer      build the viewer's bundle, or check it: see `cargo xtask viewer --help`
   windows     build the program for Windows, and run it under Wine
+  release     build what people install, and try it on bare systems: see `cargo xtask release --help`
   advisories  compare locked versions with known advisories";
 
 fn main() -> ExitCode {
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
             "demo" => demo::run(&root(), rest),
             "test" => test::run(&root(), rest),
             "ray" => ray::run(&root(), rest),
+            "release" => release::run(&root(), rest),
             "foreign" => foreign::run(&root(), rest),
             "shaders" => shaders::run(&root(), rest),
             "viewer" => viewer::run(&root(), rest),

@@ -32,6 +32,16 @@ pub enum Need {
     Wine,
     /// The program `Xvfb`.
     Display,
+    /// The program `zip`.
+    Zip,
+    /// The program `debootstrap`.
+    Debootstrap,
+    /// An emulator of ARM's processors.
+    QemuArm,
+    /// A C compiler for ARM.
+    ArmCompiler,
+    /// The C library for ARM.
+    ArmLibrary,
 }
 
 impl Need {
@@ -47,6 +57,11 @@ impl Need {
             Self::Mingw => "gcc-mingw-w64-x86-64",
             Self::Wine => "wine",
             Self::Display => "xvfb",
+            Self::Zip => "zip",
+            Self::Debootstrap => "debootstrap",
+            Self::QemuArm => "qemu-user-static",
+            Self::ArmCompiler => "gcc-aarch64-linux-gnu",
+            Self::ArmLibrary => "libc6-dev-arm64-cross",
         }
     }
 
@@ -62,6 +77,11 @@ impl Need {
             Self::Mingw => "a C compiler for Windows (mingw)",
             Self::Wine => "Wine, which runs programs for Windows",
             Self::Display => "a display without a screen (Xvfb)",
+            Self::Zip => "the archiver `zip`",
+            Self::Debootstrap => "what makes bare systems (debootstrap)",
+            Self::QemuArm => "an emulator of ARM's processors (qemu)",
+            Self::ArmCompiler => "a C compiler for ARM",
+            Self::ArmLibrary => "the C library for ARM",
         }
     }
 
@@ -82,6 +102,13 @@ impl Need {
                 .iter()
                 .all(|name| program(name, &environment).is_some()),
             Self::Display => program("Xvfb", &environment).is_some(),
+            Self::Zip => program("zip", &environment).is_some(),
+            Self::Debootstrap => ["/usr/sbin/debootstrap", "/sbin/debootstrap"]
+                .iter()
+                .any(|path| Path::new(path).is_file()),
+            Self::QemuArm => program("qemu-aarch64-static", &environment).is_some(),
+            Self::ArmCompiler => program("aarch64-linux-gnu-gcc", &environment).is_some(),
+            Self::ArmLibrary => Path::new("/usr/aarch64-linux-gnu/include/stdio.h").is_file(),
         }
     }
 }
