@@ -8,6 +8,7 @@ import fcntl
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -310,6 +311,11 @@ def train_command(job: Job, folder: Path) -> list[str]:
     return [job.kiln, "train", str(folder), "--json", "-q", *device_flags(ray.get_gpu_ids())]
 
 
+def find_program(name: str) -> str | None:
+    """The program of that name or path on this node: that of the wheel, which lies beside the interpreter, before others on the path."""
+    return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+
+
 def _run(
     command: list[str],
     reporter: Reporter,
@@ -318,10 +324,11 @@ def _run(
     children: list[Child] | None = None,
 ) -> Ended:
     """Runs a command to its end, which it is asked for as soon as `is_over` says so: the driver by itself."""
-    if shutil.which(command[0]) is None:
+    program = find_program(command[0])
+    if program is None:
         message = f"error: this node has no program `{command[0]}`; `--kiln PATH` names it"
         return reporter.ended(Cause.EXIT, UNABLE, message)
-    child = Child(command, reporter.row.hear, folder)
+    child = Child([program, *command[1:]], reporter.row.hear, folder)
     if children is not None:
         children.append(child)
     try:

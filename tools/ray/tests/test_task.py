@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 from obstore.exceptions import GenericError, PermissionDeniedError
 
 from kiln_ray.cluster import Needs, is_open
-from kiln_ray.task import Reporter, Saver, is_written_to, storage_failed, wait_until_left
+from kiln_ray.task import Reporter, Saver, find_program, is_written_to, storage_failed, wait_until_left
 from kiln_ray.verdict import Cause, Ended, Next, judge
 
 
@@ -38,6 +39,22 @@ class Silent:
 def test_a_full_disk_and_a_missing_right_are_no_outage(error: Exception, then: Next) -> None:
     ended = storage_failed(cast(Reporter, Silent()), "cannot save b0000", error)
     assert judge([ended]).next is then and "cannot save b0000: " in ended.message
+
+
+def test_the_program_of_the_wheel_goes_before_the_path_and_a_path_is_taken_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ["venv", "path"]:
+        (tmp_path / folder).mkdir()
+        program = tmp_path / folder / "kiln"
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    assert find_program("kiln") == str(tmp_path / "path/kiln")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
+    assert find_program("kiln") == str(tmp_path / "venv/kiln")
+    assert find_program(str(tmp_path / "path/kiln")) == str(tmp_path / "path/kiln")
+    assert find_program("no-such-program") is None
 
 
 def test_a_folder_in_use_is_waited_for(tmp_path: Path) -> None:

@@ -147,8 +147,7 @@ fn build(root: &Path, systems: &[Target], steps: &mut Steps) -> Result<()> {
     steps.time("weights, kiln-ray, recipes", || {
         builder.weights()?;
         builder.ray()?;
-        let recipe = tree::read(&root.join("tools/release/Containerfile"))?.replace("@VERSION@", version);
-        tree::write(&out.join("Containerfile"), recipe.as_bytes())?;
+        tree::copy(&root.join("tools/release/Containerfile"), &out.join("Containerfile"))?;
         builder.manifests(systems, repository)
     })?;
     sums(&out)
