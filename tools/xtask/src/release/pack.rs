@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::targets::Target;
-use super::tree::{copy, empty, make, write};
+use super::tree::{copy, empty, write};
 use crate::failure::{Failure, Result};
 use crate::steps::line;
 
@@ -226,7 +226,7 @@ mod tests {
                 folder.join(format!("work-{round}")),
                 folder.join(format!("out-{round}")),
             );
-            make(&out).unwrap();
+            super::super::tree::make(&out).unwrap();
             write(&work.join("kiln-1/b.txt"), b"b").unwrap();
             write(&work.join("kiln-1/a/a.txt"), b"a").unwrap();
             let file = work.join("kiln-1/b.txt");
