@@ -28,7 +28,7 @@ use targets::{ALL, Target};
 const USAGE: &str = "usage: cargo xtask release [--only SYSTEM,...] [--try]
   builds the program for Linux and Windows, and packs archives, Debian packages, wheels, the weights, kiln-ray, a Containerfile, and manifests
   for scoop and winget where `repository` in Cargo.toml names the project's address; files and SHA256SUMS go to target/release-files
-  --only  only these systems: linux, windows, aarch64; linux is always built, its program writes pages and completions
+  --only  only these systems: linux, windows, aarch64; linux is always built: its program writes pages and completions
   --try   builds nothing: unpacks and installs what lies there in bare systems, and trains with each; needs root and debootstrap";
 
 /// Where files of a release lie.
@@ -59,15 +59,21 @@ pub fn run(root: &Path, args: &[String]) -> Result<()> {
     let mut steps = Steps::default();
     let result = match is_try {
         true => bare::run(root, &systems, &mut steps),
-        false => build(root, &systems, &mut steps),
+        false => {
+            // Its program writes pages and completions.
+            if !systems.contains(&Target::Linux) {
+                systems.push(Target::Linux);
+            }
+            build(root, &systems, &mut steps)
+        }
     };
     steps.report();
     result
 }
 
-/// The systems of a list of names; always with that of this machine.
+/// The systems of a list of names.
 fn chosen(names: &str) -> Result<Vec<Target>> {
-    let mut wanted = vec![Target::Linux];
+    let mut wanted = Vec::new();
     for name in names.split(',') {
         let target = ALL.into_iter().find(|target| target.name() == name);
         let target = target.ok_or_else(|| Failure::usage(format!("there is no system `{name}`\n{USAGE}")))?;
@@ -363,9 +369,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machines_own_system_is_always_built() {
-        assert_eq!(chosen("windows").ok(), Some(vec![Target::Linux, Target::Windows]));
-        assert_eq!(chosen("linux").ok(), Some(vec![Target::Linux]));
+    fn systems_are_known_by_name() {
+        assert_eq!(chosen("windows,linux").ok(), Some(vec![Target::Windows, Target::Linux]));
+        assert_eq!(chosen("aarch64,aarch64").ok(), Some(vec![Target::Arm]));
         assert!(chosen("macos").is_err_and(|failure| failure.message.contains("`macos`")));
     }
 }
