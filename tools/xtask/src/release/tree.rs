@@ -15,13 +15,18 @@ const TEXTS: [&str; 5] = [
     "LICENSE-APACHE",
 ];
 /// Folders and files that every archive has under the names they have here.
-const COPIED: [&str; 6] = [
+const COPIED: [&str; 11] = [
     "docs/README.md",
+    "docs/clusters.md",
     "docs/guide",
     "docs/images",
+    "docs/meshes.md",
+    "docs/notebook",
     "configs/default.yaml",
     "configs/profiles",
     "configs/recipes",
+    "configs/schema",
+    "configs/schema.json",
 ];
 /// Shells, as `kiln completions` calls them, and the names their files have.
 const SHELLS: [(&str, &str); 4] = [
@@ -44,7 +49,7 @@ pub(crate) fn common(root: &Path, kiln: &Path, third_party: &str, folder: &Path)
     for name in TEXTS {
         copy(&root.join(name), &folder.join(name))?;
     }
-    for name in COPIED.iter().chain(&["configs/schema.json", "configs/schema"]) {
+    for name in COPIED {
         copy(&root.join(name), &folder.join(name))?;
     }
     copy(&root.join("engine/assets/README.md"), &folder.join("docs/weights.md"))?;
