@@ -5,7 +5,7 @@
 //!
 //! | level | visible records | intersections |
 //! |---|---|---|
-//! | [`GENEROUS`] | one a Gaussian | six a record, at least 2^20; up to 24 a record until there are 1024 a tile; 20 a *visible* record until there are 4096 a tile |
+//! | [`GENEROUS`] | one a Gaussian | what trained models were seen to want, and what the sample of the first model does; see [`room`] |
 //! | down to [`COUNTED_I`] | one a Gaussian | fewer and fewer, down to the counted |
 //! | down to [`COUNTED`] | fewer and fewer, down to the counted | the counted |
 //! | down to [`LEAST`] | the counted | fewer and fewer, down to one a record |
@@ -16,8 +16,8 @@
 //! intersections a visible Gaussian.)
 //!
 //! The sample shows well how much of a model a view sees, which is a matter of cameras: all of it in a scene of few photos, a third in
-//! one that is walked around. It does not show how large splats will be. So the generous room follows from the visible share, and a run
-//! whose steps want more while its budget has free bytes is planned again with more room ([`Demand::room`]).
+//! one that is walked around. It shows how large splats are at the start, and not how large they will be. So a run whose steps want more
+//! while its budget has free bytes is planned again with more room ([`Demand::room`]).
 //!
 //! Capacities are lowered only where the wanted number of Gaussians does not fit otherwise, and the number of Gaussians
 //! only where not even the counted capacities fit.
@@ -25,6 +25,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::demand::{Demand, DemandSource};
+use super::room::{self, HEAD_ROOM, RECORD_BYTES, RoomLimit, times};
 use super::{Faults, losses};
 use crate::step::Capacities;
 use kiln_config::plugins::{DeferredSh, Optimizer};
@@ -35,25 +36,6 @@ use kiln_gpu::memory::PlanLimits;
 use kiln_kernels::views::{Reduction, Variants};
 use kiln_scene::SceneIndex;
 
-/// Bytes of an element of a stream of visible records.
-const RECORD_BYTES: u64 = 16;
-/// Times what was counted: for the views between those sampled, and for training that gathers Gaussians where the cameras
-/// look.
-const HEAD_ROOM: f64 = 1.5;
-/// Intersections a visible record when memory is not short. Large models were seen to need two to five.
-const GENEROUS_PER_RECORD: u32 = 6;
-/// Least intersections when memory is not short: small models have large splats.
-const GENEROUS_LEAST: u32 = 1 << 20;
-/// Intersections a tile of the largest view up to which there may be [`MOST_PER_RECORD`] when memory is not short. `mcmc` on
-/// 1570x1177 pixels was seen to want 416 a tile with 250 k Gaussians, twelve for each of them, and more while it grew.
-const GENEROUS_PER_TILE: u32 = 1024;
-/// See [`GENEROUS_PER_TILE`].
-const MOST_PER_RECORD: u32 = 24;
-/// Intersections a visible record when memory is not short, up to [`VISIBLE_PER_TILE`]. A view of 56 photos was seen to want more than
-/// seven for each Gaussian of the model.
-const GENEROUS_PER_VISIBLE: f64 = 20.0;
-/// See [`GENEROUS_PER_VISIBLE`].
-const VISIBLE_PER_TILE: u32 = 4096;
 /// Least counted visible records: small numbers say little, and cost little.
 const COUNTED_LEAST: u32 = 1 << 16;
 
@@ -99,6 +81,14 @@ impl CapacitySource {
     }
 }
 
+/// Where capacities come from, and what keeps them below what was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) source: CapacitySource,
+    /// None where there is room for the first model in every view that was sampled.
+    pub(super) short_of: Option<RoomLimit>,
+}
+
 /// Capacities for `n` Gaussians at `level`, and where they come from.
 pub(super) fn capacities(
     profile: &Profile,
@@ -108,11 +98,26 @@ pub(super) fn capacities(
     limits: PlanLimits,
     variants: &Variants,
     faults: &Faults,
-) -> (Capacities, CapacitySource) {
+) -> (Capacities, Origin) {
     let bound = |bytes: u64| u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX);
     let tiles = Capacities::new(n, n, n, 0, pixel_sizes(scene)).max_tiles;
     let (v_cap, i_cap) = sizes(demand, n, level, tiles);
     let v_cap = faults.v_cap.unwrap_or(v_cap).min(bound(RECORD_BYTES));
+    let most = room::most_intersections(limits, variants);
+    let first = room::of_first_model(demand);
+    let source = match level {
+        _ if faults.forces_capacities() => CapacitySource::Forced,
+        GENEROUS.. => CapacitySource::Generous,
+        _ if i_cap < first => CapacitySource::Short,
+        COUNTED => CapacitySource::Counted,
+        LEAST..COUNTED => CapacitySource::Short,
+        _ => CapacitySource::Budget,
+    };
+    let short_of = match source {
+        CapacitySource::Short => Some(RoomLimit::Budget),
+        CapacitySource::Forced => None,
+        _ => (most < first).then_some(RoomLimit::Device),
+    };
     let i_cap = match (faults.i_cap, faults.v_cap) {
         (Some(i_cap), _) => i_cap,
         // A forced number of records says nothing about the room for intersections.
@@ -122,13 +127,7 @@ pub(super) fn capacities(
             _ => i_cap,
         },
     };
-    let mut c = Capacities::new(
-        n,
-        v_cap,
-        i_cap.min(most_intersections(limits, variants)),
-        profile.model.sh_degree,
-        pixel_sizes(scene),
-    );
+    let mut c = Capacities::new(n, v_cap, i_cap.min(most), profile.model.sh_degree, pixel_sizes(scene));
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
     c.losses = losses::losses(profile);
@@ -150,24 +149,7 @@ pub(super) fn capacities(
         c.chunk = (c.chunk / CHUNK_UNIT).max(1) * CHUNK_UNIT;
         c.bound = demand.bound;
     }
-    let source = match level {
-        _ if faults.forces_capacities() => CapacitySource::Forced,
-        GENEROUS.. => CapacitySource::Generous,
-        COUNTED => CapacitySource::Counted,
-        LEAST..COUNTED => CapacitySource::Short,
-        _ => CapacitySource::Budget,
-    };
-    (c, source)
-}
-
-/// Tile intersections that the largest tensor of a device has room for, whatever the budget.
-#[must_use]
-pub fn most_intersections(limits: PlanLimits, variants: &Variants) -> u32 {
-    let bytes = match variants.reduction {
-        Reduction::Segmented => RECORD_BYTES,
-        Reduction::Atomic | Reduction::CompareExchange => 4,
-    };
-    u32::try_from(limits.largest_tensor() / bytes).unwrap_or(u32::MAX)
+    (c, Origin { source, short_of })
 }
 
 /// Steps that a run with `profile` has room for in its table; 0 when nothing is deferred.
@@ -202,20 +184,11 @@ pub(super) fn pixel_sizes(scene: &SceneIndex) -> impl Iterator<Item = (u32, u32)
 /// level or `n` rises.
 fn sizes(demand: &Demand, n: u32, level: u32, tiles: u32) -> (u32, u32) {
     let level = level.min(GENEROUS);
-    let of_tiles = tiles.saturating_mul(GENEROUS_PER_TILE);
-    // What a checkpoint had room for says it all.
-    let seen = match demand.from {
-        DemandSource::Checkpoint => 0,
-        _ => times(n, GENEROUS_PER_VISIBLE * demand.visible_share).min(tiles.saturating_mul(VISIBLE_PER_TILE)),
-    };
-    let generous_i = n
-        .saturating_mul(GENEROUS_PER_RECORD)
-        .max(n.saturating_mul(MOST_PER_RECORD).min(of_tiles))
-        .max(seen)
-        .max(GENEROUS_LEAST)
-        .max(demand.room);
+    let generous_i = room::generous(demand, n, tiles);
+    // Bounded by the policy: a budget that is short has as many Gaussians as without large splats.
+    let most_counted = room::of_policy(demand, n, tiles);
     let counted_v = times(n, HEAD_ROOM * demand.visible_share).max(COUNTED_LEAST).min(n);
-    let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, generous_i);
+    let counted_i = times(n, HEAD_ROOM * demand.intersections).clamp(counted_v, most_counted);
     let between = |low: u32, high: u32, from: u32| {
         let (low, high) = (u64::from(low), u64::from(high.max(low)));
         let share = u64::from(level.saturating_sub(from).min(16));
@@ -229,16 +202,6 @@ fn sizes(demand: &Demand, n: u32, level: u32, tiles: u32) -> (u32, u32) {
     } else {
         (counted_v, between(counted_v, counted_i, LEAST))
     }
-}
-
-fn times(n: u32, factor: f64) -> u32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "casts of floats saturate, and a capacity is never negative"
-    )]
-    let product = (f64::from(n) * factor).ceil() as u32;
-    product
 }
 
 /// Most Gaussians that settings allow whatever memory there is, and the key that says so.
@@ -316,6 +279,8 @@ mod tests {
                     70_000 => 24 * 70_000,
                     // A view that sees all or most of a million Gaussians has 4096 a tile.
                     1_000_000 if share >= 0.6 => 1700 * 4096,
+                    // So has one of splats as large as the sample's.
+                    1_000_000 if intersections > 6.0 => 1700 * 4096,
                     _ => n.saturating_mul(6).max(1 << 20),
                 };
                 assert_eq!(list.last(), Some(&(n, wanted)));

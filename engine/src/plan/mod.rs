@@ -34,6 +34,7 @@ mod readback;
 mod remedies;
 mod remedy;
 mod report;
+mod room;
 mod sample_view;
 pub mod schedule;
 mod self_test;
@@ -41,7 +42,7 @@ mod train_plan;
 pub mod triangles;
 
 pub use bytes::{BytesPer, Unit};
-pub use capacity::{CapacitySource, most_intersections};
+pub use capacity::CapacitySource;
 pub use cards::Card;
 pub use demand::{Demand, DemandSource};
 pub use error::{BoundError, LossError, PlanError, TrianglesError};
@@ -61,6 +62,7 @@ pub use readback::{EvalReadback, ViewSums};
 pub use remedies::with_remedies;
 pub use remedy::{Remedies, Remedy};
 pub use report::{ArenaUse, PlanReport};
+pub use room::{RoomLimit, most_intersections};
 pub use self_test::Pinned;
 pub use train_plan::{TrainPlan, step_extras};
 

@@ -1,6 +1,6 @@
 //! The search for the largest capacities that fit the budget.
 
-use super::capacity::{self, COUNTED, CapacitySource, GENEROUS, LEAST, ceiling};
+use super::capacity::{self, COUNTED, GENEROUS, LEAST, Origin, ceiling};
 use super::demand::Demand;
 use super::measures::Measures;
 use super::report::{PlanReport, arena_uses};
@@ -46,7 +46,7 @@ pub fn plan(
     let resident_bytes = resident_bytes(profile, scene);
     let page_bytes = limits.largest_tensor();
     let build_for = |demand: &Demand, n: u32, level: u32| -> Result<Candidate, PlanError> {
-        let (capacities, source) = capacity::capacities(profile, scene, demand, (n, level), limits, variants, faults);
+        let (capacities, origin) = capacity::capacities(profile, scene, demand, (n, level), limits, variants, faults);
         let plan = TrainPlan::new(
             &capacities,
             variants,
@@ -55,7 +55,7 @@ pub fn plan(
             &resident_bytes,
             page_bytes,
         );
-        Candidate::new(plan, source, profile, scene, (budget, limits))
+        Candidate::new(plan, origin, profile, scene, (budget, limits))
     };
     let build = |n: u32, level: u32| build_for(demand, n, level);
     let fits = |candidate: &Candidate| candidate.needed_bytes <= budget.cap_bytes;
@@ -135,7 +135,7 @@ pub fn plan(
 pub(super) struct Candidate {
     pub(super) plan: TrainPlan,
     pub(super) placed: Plan,
-    pub(super) source: CapacitySource,
+    pub(super) origin: Origin,
     /// Bytes on the device with what the driver takes for itself.
     pub(super) needed_bytes: u64,
 }
@@ -144,7 +144,7 @@ impl Candidate {
     /// Places a plan for `profile` in full, with what goes with every run's.
     pub(super) fn new(
         mut plan: TrainPlan,
-        source: CapacitySource,
+        origin: Origin,
         profile: &Profile,
         scene: &SceneIndex,
         (budget, limits): (Budget, PlanLimits),
@@ -160,7 +160,7 @@ impl Candidate {
         Ok(Self {
             plan,
             placed,
-            source,
+            origin,
             needed_bytes,
         })
     }
@@ -170,7 +170,7 @@ impl Candidate {
         let Self {
             plan,
             placed,
-            source,
+            origin,
             needed_bytes,
         } = self;
         let classes = [
@@ -183,7 +183,8 @@ impl Candidate {
         ];
         let report = PlanReport {
             capacities: plan.tensors.capacities,
-            capacities_from: source,
+            capacities_from: origin.source,
+            short_of: origin.short_of,
             demand: *demand,
             budget,
             device_bytes: placed.device_bytes(),

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::capacity::CapacitySource;
 use super::demand::Demand;
+use super::room::RoomLimit;
 use crate::step::Capacities;
-use kiln_gpu::memory::{Budget, Plan};
+use kiln_gpu::memory::{Budget, MIB, Plan};
 use kiln_program::{Class, Tag};
 
 /// What `kiln plan` prints and `memory.jsonl` starts with.
@@ -15,6 +16,8 @@ pub struct PlanReport {
     pub capacities: Capacities,
     /// Where visible records and intersections come from.
     pub capacities_from: CapacitySource,
+    /// What keeps them below what was counted of the first model; none where they are not.
+    pub short_of: Option<RoomLimit>,
     /// What the run was seen to need.
     pub demand: Demand,
     /// What it may take.
@@ -35,6 +38,24 @@ pub struct PlanReport {
 }
 
 impl PlanReport {
+    /// What people should know where steps will run in bands from the start: what binds, and what to do about it.
+    #[must_use]
+    pub fn shortage(&self) -> Option<String> {
+        let limit = self.short_of?;
+        let Capacities { v_cap, i_cap, .. } = self.capacities;
+        let remedy = limit.remedy(&self.budget);
+        Some(match limit {
+            RoomLimit::Budget => format!(
+                "the cap of {} MiB holds {v_cap} visible records and {i_cap} tile intersections, {}; {remedy}",
+                self.budget.cap_bytes / MIB,
+                self.capacities_from.describe(self.capacities.triangles.is_some())
+            ),
+            RoomLimit::Device => format!(
+                "there is room for {i_cap} tile intersections, less than counted over the training views: expect steps in bands; {remedy}"
+            ),
+        })
+    }
+
     /// What the arena holds at its fullest moment, by purpose, most bytes first.
     pub fn arena_purposes(&self) -> impl Iterator<Item = (Tag, u64)> {
         self.arena_uses

@@ -19,7 +19,7 @@ use super::watch::{Context, Orders, Watch};
 use super::{Outlets, RunError, early_stop};
 use crate::eval::EvalFile;
 use crate::eval::lpips::Lpips;
-use crate::plan::{CapacitySource, OpenDevice, schedule};
+use crate::plan::{OpenDevice, schedule};
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::events::{Event, EventRow, Primitive, RunEvent, Stage, Start, TrainRow};
 use crate::record::pictures::PictureWriter;
@@ -27,7 +27,6 @@ use crate::record::run_folder::{MadeBy, RunFolder, Status};
 use crate::record::sinks::Sinks;
 use crate::train::{StepStatus, Trainer};
 use kiln_config::{Profile, Schedule};
-use kiln_gpu::memory::MIB;
 use kiln_scene::{LoadReport, SceneIndex, ViewSampler};
 
 /// What to run.
@@ -187,16 +186,7 @@ impl Session {
         if !self.phase.is_full() && self.trainer.iteration() == self.profile.iterations_before() {
             self.trainer.set_cameras(&self.phase.scene, true)?;
         }
-        let report = self.trainer.report();
-        let short = (report.capacities_from == CapacitySource::Short).then(|| {
-            format!(
-                "the cap of {} MiB holds {} visible records and {} tile intersections, {}",
-                report.budget.cap_bytes / MIB,
-                report.capacities.v_cap,
-                report.capacities.i_cap,
-                report.capacities_from.describe(report.capacities.triangles.is_some())
-            )
-        });
+        let short = self.trainer.report().shortage();
         for message in std::mem::take(&mut self.chosen) {
             self.event(self.trainer.iteration(), Event::Chosen { message })?;
         }

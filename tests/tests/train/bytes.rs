@@ -18,20 +18,20 @@ use kiln_tests::setup::Setup;
 use kiln_tests::{gpu, runs};
 
 /// The limits of a card.
-const CARD: PlanLimits = PlanLimits {
+pub(super) const CARD: PlanLimits = PlanLimits {
     block_bytes: GIB,
     binding_bytes: 4 * GIB - 1,
     rounding: BlockRounding::NONE,
 };
 
 /// Kernels of a card with float atomics, and those that give the same bytes everywhere.
-const FAST: Variants = Variants {
+pub(super) const FAST: Variants = Variants {
     reduction: Reduction::Atomic,
     sort_subgroup: 32,
     threads: Threads::Pixels,
     loops: Loops::Long,
 };
-const SEGMENTED: Variants = Variants {
+pub(super) const SEGMENTED: Variants = Variants {
     reduction: Reduction::Segmented,
     sort_subgroup: 0,
     threads: Threads::Columns,
@@ -58,7 +58,7 @@ fn demand(gaussians: u32, visible_share: f64, per_visible: f64) -> Demand {
 }
 
 /// The bundled scene with images of another size.
-fn scene(profile: &Profile, size_px: [u32; 2]) -> SceneIndex {
+pub(super) fn scene(profile: &Profile, size_px: [u32; 2]) -> SceneIndex {
     let mut scene = SceneIndex::load(&runs::scene(), &scene_options(profile).unwrap()).unwrap();
     for view in scene.train.iter_mut().chain(&mut scene.test) {
         [view.camera.width_px, view.camera.height_px] = size_px;

@@ -22,6 +22,7 @@ mod plan;
 mod poses;
 mod program;
 mod resume;
+mod room;
 mod run;
 mod scale;
 mod stages;

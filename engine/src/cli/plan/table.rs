@@ -86,6 +86,9 @@ fn print_capacity(planned: &Planned, out: &mut dyn Write) -> io::Result<()> {
             demand.per_visible
         )?;
     }
+    if let Some(shortage) = report.shortage() {
+        writeln!(out, "  short             {shortage}")?;
+    }
     Ok(())
 }
 

@@ -4,11 +4,12 @@
 //! too many; what is short of room are intersections, and steps that want more run in bands. Vertices are `mesh_splatting.max_points`, or
 //! under `up to N` what the budget holds of them.
 
-use crate::plan::capacity::{CapacitySource, pixel_sizes};
+use crate::plan::capacity::{CapacitySource, Origin, pixel_sizes};
 use crate::plan::demand::{Demand, DemandSource};
 use crate::plan::jobs::{Job, Jobs};
 use crate::plan::planning::{Candidate, SIZE_STEP, largest, resident_bytes};
 use crate::plan::readback::EvalReadback;
+use crate::plan::room::RoomLimit;
 use crate::plan::{Faults, PlanError, Remedies, TrianglesError, layout_of};
 use crate::plan::{PlanReport, TrainPlan};
 use crate::step::{self, BandTensors, Capacities, ResidentImages, StepTensors, Terms, TriangleSizes, Turns};
@@ -204,10 +205,10 @@ impl Search<'_> {
             exact: profile.mesh_splatting().gradient == TriangleGradient::Exact,
         };
         let triangles = vertices.saturating_mul(each).max(self.start.triangles);
-        let (capacities, source) = capacities(profile, scene, (sizes, triangles), level, limits, self.faults);
+        let (capacities, origin) = capacities(profile, scene, (sizes, triangles), level, limits, self.faults);
         let pages = (&self.resident[..], limits.largest_tensor());
         let plan = TrainPlan::of_triangles(&capacities, sizes, self.variants, profile, pages);
-        Candidate::new(plan, source, profile, scene, (self.budget, limits))
+        Candidate::new(plan, origin, profile, scene, (self.budget, limits))
     }
 
     fn fits(&self, candidate: &Candidate) -> bool {
@@ -325,7 +326,7 @@ fn capacities(
     level: u32,
     limits: PlanLimits,
     faults: &Faults,
-) -> (Capacities, CapacitySource) {
+) -> (Capacities, Origin) {
     let least = faults.i_cap.unwrap_or(0);
     let mut c = Capacities::new(triangles, triangles, least, profile.model.sh_degree, pixel_sizes(scene));
     c.binding_bytes = limits.binding_bytes;
@@ -349,7 +350,8 @@ fn capacities(
         0 => CapacitySource::Short,
         _ => CapacitySource::Budget,
     };
-    (c, source)
+    let short_of = (source == CapacitySource::Short).then_some(RoomLimit::Budget);
+    (c, Origin { source, short_of })
 }
 
 #[cfg(test)]

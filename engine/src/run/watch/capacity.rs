@@ -5,7 +5,7 @@
 //! come may want. It is an estimate from above: children are smaller than their parents.
 
 use super::{Context, Watch};
-use crate::plan::{BytesPer, CapacitySource, PlanReport, Unit};
+use crate::plan::{BytesPer, CapacitySource, PlanReport, RoomLimit, Unit};
 use crate::record::events::{Event, EventRow, StallBuffer};
 use crate::run::RunError;
 use crate::step::Capacities;
@@ -24,11 +24,6 @@ const AHEAD: f64 = 1.5;
 const DOUBLED: f64 = 2.0;
 /// Room has to be worth a new plan: at least so much times what is wanted.
 const WORTH: f64 = 1.1;
-
-/// Where the budget binds.
-const OF_BUDGET: &str = "a higher `memory.cap_gib` or a lower `memory.max_gaussians` leaves more room";
-/// Where the device binds no larger lists.
-const OF_DEVICE: &str = "this device binds no larger lists, whatever the cap: a lower `memory.max_gaussians` or smaller photos (`-r`) need less";
 
 /// Largest demand of the steps since the last densification.
 pub(super) struct CapacityWatch {
@@ -55,15 +50,18 @@ impl CapacityWatch {
             report.capacities_from,
             CapacitySource::Generous | CapacitySource::Budget
         ) && capacities.triangles.is_none();
-        let mut remedy = OF_BUDGET;
+        let mut limit = RoomLimit::Budget;
         let most = if may_grow {
             let bytes = BytesPer::of(Unit::Intersection, &capacities, variants);
             // All of them at once, although some share bytes: it will fit.
             let each = bytes.class(Class::Arena) + bytes.class(Class::Persistent);
-            let free = report.budget.cap_bytes.saturating_sub(report.device_bytes);
+            let free = report
+                .budget
+                .cap_bytes
+                .saturating_sub(report.device_bytes + report.driver_bytes);
             let of_budget = planned + free as f64 / each.max(1.0);
             if of_budget > f64::from(bindable) {
-                remedy = OF_DEVICE;
+                limit = RoomLimit::Device;
             }
             of_budget.min(bindable.into()).max(planned)
         } else {
@@ -72,7 +70,7 @@ impl CapacityWatch {
         Self {
             capacities,
             most,
-            remedy,
+            remedy: limit.remedy(&report.budget),
             visible: 0.0,
             intersections: 0.0,
             said: [0.0; 2],
@@ -175,7 +173,7 @@ mod tests {
         CapacityWatch {
             capacities: Capacities::new(10_000, v_cap, i_cap, 3, [(64, 64)]),
             most: most.into(),
-            remedy: OF_BUDGET,
+            remedy: "",
             visible: 0.0,
             intersections: 0.0,
             said: [0.0; 2],
