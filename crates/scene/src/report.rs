@@ -227,7 +227,7 @@ mod tests {
         let scene = SceneIndex::load(folder.path(), &SceneOptions::default()).unwrap();
         let report = SceneReport::of(&scene);
         assert_eq!(report.kind, "colmap");
-        assert!(report.model.ends_with("sparse/0") && report.images.ends_with("images"));
+        assert!(std::path::Path::new(&report.model).ends_with("sparse/0") && report.images.ends_with("images"));
         assert_eq!((report.images_listed, report.images_found), (4, 3));
         assert_eq!(report.images_missing, ["v2.png"]);
         assert_eq!((report.train_views, report.test_views), (2, 1));

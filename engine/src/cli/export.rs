@@ -151,12 +151,15 @@ mod tests {
 
     #[test]
     fn files_go_beside_the_model() {
-        let of = |model: &str, format| beside(Path::new(model), format).display().to_string();
+        let of = |model: &str, format| beside(Path::new(model), format);
         assert_eq!(
             of("run/point_cloud/iteration_7/point_cloud_raw.ply", Format::Glb),
-            "run/point_cloud/iteration_7/point_cloud.glb"
+            Path::new("run/point_cloud/iteration_7/point_cloud.glb")
         );
-        assert_eq!(of("a/my_raw.ply", Format::Spz(SpzVersion::V4)), "a/my_raw.spz");
-        assert_eq!(of("my.ply", Format::CompressedPly), "my.compressed.ply");
+        assert_eq!(
+            of("a/my_raw.ply", Format::Spz(SpzVersion::V4)),
+            Path::new("a/my_raw.spz")
+        );
+        assert_eq!(of("my.ply", Format::CompressedPly), Path::new("my.compressed.ply"));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Exit, Failure};
 use crate::jobs::kinds::{instead_of_points, instead_of_scene, of_film};
-use crate::jobs::shell::word;
+use crate::jobs::shell::{MAKE_FOLDER, word};
 use kiln_scene::SceneError;
 
 impl Failure for SceneError {
@@ -20,7 +20,11 @@ impl Failure for SceneError {
             Self::Film { path } => Some(of_film(path)),
             Self::PartOfScene { scene, .. } => Some(format!("name the data set: `kiln train {}`", word(scene))),
             Self::Io { reason, .. } if reason.kind() == ErrorKind::PermissionDenied => {
-                Some("this user may not read it: `ls -l` shows the permissions, `chmod` and `chown` change it".to_owned())
+                let how = match cfg!(windows) {
+                    true => "`icacls` shows the permissions and changes them",
+                    false => "`ls -l` shows the permissions, `chmod` and `chown` change it",
+                };
+                Some(format!("this user may not read it: {how}"))
             }
             Self::HoldOutList { .. } => Some(
                 "`--hold-out N` holds out every Nth view, N from 2; a file names the views to hold out, one a line, and lies in the \
@@ -63,7 +67,7 @@ fn by_colmap(root: &Path, folder: &Path, database: Option<&Path>) -> String {
         }
     };
     format!(
-        "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  mkdir -p {sparse}\n  \
+        "`kiln train {scene} --colmap` runs COLMAP and trains on what it finds; by hand:\n{matching}  {MAKE_FOLDER} {sparse}\n  \
          colmap mapper --database_path {file} --image_path {photos} --output_path {sparse}\n  \
          kiln train {scene}{images}\n\
          the guide `photos-to-splats` explains them{gpu}"

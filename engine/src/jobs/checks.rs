@@ -111,6 +111,7 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::super::scene::ForScene;
     use super::*;
+    use crate::jobs::shell::tests::plain;
     use kiln_config::{Inputs, resolve};
     use kiln_scratch::Scratch;
 
@@ -136,7 +137,7 @@ mod tests {
                 _ => String::new(),
             };
             let text = format!("{checked}; {hint}");
-            text.replace(&scratch.path().display().to_string(), "D")
+            plain(&text, scratch.path())
         };
         assert_eq!(
             refused("run"),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use kiln_files::read_start;
 
-use super::shell::word;
+use super::shell::{MAKE_FOLDER, word};
 use crate::export::check_model;
 
 /// First bytes of models.
@@ -129,10 +129,15 @@ pub(crate) fn instead_of_points(file: &Path) -> Option<String> {
 
 /// How photos come out of a film.
 pub(crate) fn of_film(film: &Path) -> String {
+    let photos = Path::new("scene").join("images");
+    // PowerShell of Windows 10 knows no `&&`.
+    let and = if cfg!(windows) { "`, `" } else { " && " };
     format!(
-        "`mkdir -p scene/images && ffmpeg -i {} -qscale:v 2 -vf fps=2 scene/images/%04d.jpg`, then `kiln train scene --colmap`; the \
-         guide `photos-to-splats` has more",
-        word(film)
+        "`{MAKE_FOLDER} {}{and}ffmpeg -i {} -qscale:v 2 -vf fps=2 {}`, then `kiln train scene --colmap`; the guide `photos-to-splats` has \
+         more",
+        word(&photos),
+        word(film),
+        word(&photos.join("%04d.jpg"))
     )
 }
 
@@ -176,6 +181,7 @@ fn around(file: &Path) -> &Path {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::jobs::shell::tests::plain;
     use kiln_scratch::Scratch;
 
     #[test]
@@ -207,7 +213,7 @@ mod tests {
         ] {
             let path = scratch.write(name, "x");
             let (found, hint) = foreign(&path).unwrap();
-            let hint = hint.replace(&scratch.path().display().to_string(), "D");
+            let hint = plain(&hint, scratch.path());
             assert!(
                 found.starts_with(what) && hint.contains(instead),
                 "{name}: {found}: {hint}"

@@ -155,6 +155,7 @@ fn check_scene_is_there(settings: &Settings, run: &Path) -> Result<(), JobError>
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::jobs::shell::tests::plain;
     use kiln_scratch::Scratch;
 
     const LATEST: Resume = Resume::Latest;
@@ -288,7 +289,7 @@ mod tests {
         std::fs::rename(scratch.path().join("scene"), scratch.path().join("moved")).unwrap();
         let output = format!("{root}/run");
         assert_eq!(
-            refused(typed(&[("run.output", &output)]), &LATEST).replace(&root, "D"),
+            plain(&refused(typed(&[("run.output", &output)]), &LATEST), Path::new(&root)),
             "the scene D/scene that D/run was trained on is not there; `kiln train SCENE --resume -o D/run --config \
              D/run/config.resolved.yaml` goes on with it in the folder SCENE"
         );

@@ -184,6 +184,7 @@ pub(super) fn settle_lpips(profile: &mut Profile, is_cpu: bool) -> Option<&'stat
 mod tests {
     #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::jobs::shell::tests::plain;
     use kiln_config::Override;
     use kiln_scratch::Scratch;
 
@@ -200,7 +201,7 @@ mod tests {
             });
             let settled = settle_init(&mut profile).map_err(|error| error.to_string());
             let Init::Model(options) = profile.init else { panic!() };
-            settled.map(|()| options.path)
+            settled.map(|()| plain(&options.path, scratch.path()))
         };
         let last = "run/point_cloud/iteration_9/point_cloud.ply";
         assert!(of("run").unwrap().ends_with(last) && of(last).unwrap().ends_with(last));

@@ -5,6 +5,9 @@ use std::path::Path;
 /// Marks that no shell of this system gives a meaning to.
 const PLAIN: &str = if cfg!(windows) { r"_.\/-=:@+" } else { "_./-=:@+,%" };
 
+/// Makes a folder with those above it.
+pub(crate) const MAKE_FOLDER: &str = if cfg!(windows) { "mkdir" } else { "mkdir -p" };
+
 /// The path as one word of a shell: quoted where it holds anything but letters, digits and a few marks.
 pub(crate) fn word(path: &Path) -> String {
     let mut text = path.display().to_string();
@@ -30,8 +33,19 @@ pub(crate) fn argument_word(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A message as all systems print it, of files in `folder`, which is called `D`.
+    pub(crate) fn plain(text: &str, folder: &Path) -> String {
+        let folder = folder.display().to_string();
+        // Commands join names with one mark only.
+        let text = text.replace(&folder, "D").replace(&folder.replace('/', r"\"), "D");
+        match cfg!(windows) {
+            true => text.replace('\\', "/"),
+            false => text,
+        }
+    }
 
     #[test]
     fn paths_are_one_word() {

@@ -274,7 +274,9 @@ mod tests {
             let problem = entry["problems"][0].as_str().unwrap();
             let name = entry["name"].as_str().unwrap();
             assert!(
-                problem.starts_with(&format!("cannot read {name}/project.json: ")),
+                problem
+                    .replace('\\', "/")
+                    .starts_with(&format!("cannot read {name}/project.json: ")),
                 "{problem}"
             );
             assert_eq!(entry["blocks"], json!([]));

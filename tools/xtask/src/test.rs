@@ -26,7 +26,7 @@ const USAGE: &str = "usage: cargo xtask test [--quick | --full | --only NAME,...
   target/test-times.json
   --quick  only manifests, format, lints, unit tests with all CPU twins, imports and links, and one training
            step on the device: for every save while working, not enough to land
-  --full   also the slow rounds, and on Debian 12 the device tests on a newer Mesa
+  --full   also the slow rounds, the engine's unit tests under Wine, and on Debian 12 the device tests on a newer Mesa
   --only   only these test programs, `unit` for unit tests and those of documentation, `ray` for tools/ray; no lints";
 
 /// What `--only` calls all unit tests, and the tests of tools/ray.
@@ -139,7 +139,8 @@ fn all_tests(root: &Path, extent: &Extent, lints: Vec<Command>, steps: &mut Step
     let mut times = Times::read(&file);
     let mut all = jobs::of(&programs, &times, settings);
     if let (Some(wine), Some(job)) = (&wine, all.iter_mut().find(|job| job.program == WINDOWS)) {
-        job.commands.splice(0..0, wine.preparation(root)?);
+        job.commands
+            .splice(0..0, wine.preparation(root, *extent == Extent::Full)?);
         job.seconds += BUILD_FOR_WINDOWS_S;
     }
     // In one job with the lints: they wait for the same lock of cargo.

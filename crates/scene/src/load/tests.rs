@@ -333,6 +333,11 @@ fn images_under_another_ending_are_found() {
         folder.write(&format!("images/{there}"), jpeg_with_orientation(40, 30, 0));
         let scene = load(folder.path(), &all_views()).unwrap();
         assert_eq!(scene.train[0].name, listed);
+        // To Windows names in other letters are the same ones.
+        if cfg!(windows) && listed.eq_ignore_ascii_case(there) {
+            assert!(scene.train[0].image_path.is_file() && scene.notices.is_empty());
+            continue;
+        }
         assert!(scene.train[0].image_path.ends_with(there));
         let reported = "1 of 1 images are there under another ending, such as 000.";
         assert!(

@@ -1,5 +1,6 @@
 //! Which file is the mask of which photo, by their names.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -43,14 +44,15 @@ pub(super) fn folders(root: &Path, views: &[View]) -> (Vec<PathBuf>, Vec<PathBuf
 /// several views under another name is that of none.
 pub(super) fn masks(views: &[View], root: &Path, folder: Option<&Path>, given: &[Option<PathBuf>]) -> Found {
     let photos: BTreeSet<&Path> = views.iter().map(|view| view.image_path.as_path()).collect();
-    let is_there = |path: &PathBuf| path.is_file() && !photos.contains(path.as_path());
+    let photos_known: BTreeSet<Cow<'_, Path>> = photos.iter().map(|path| known(path)).collect();
+    let is_there = |path: &PathBuf| path.is_file() && !photos_known.contains(&known(path));
     let usual = |(view, given): (&View, &Option<PathBuf>)| given.clone().or_else(|| usual(view, folder).find(is_there));
     let mut masks: Vec<Option<PathBuf>> = views.iter().zip(given).map(usual).collect();
 
     // Files that may be masks and are of no view yet.
     let free = {
-        let taken: BTreeSet<&Path> = masks.iter().flatten().map(PathBuf::as_path).collect();
-        let is_free = |path: &PathBuf| !taken.contains(path.as_path()) && !photos.contains(path.as_path());
+        let taken: BTreeSet<Cow<'_, Path>> = masks.iter().flatten().map(|path| known(path)).collect();
+        let is_free = |path: &PathBuf| !taken.contains(&known(path)) && !photos_known.contains(&known(path));
         let in_folder = folder.map(|folder| Tree::of(folder).only(|name| is_free(&folder.join(name))));
         let beside: BTreeSet<&Path> = photos.iter().filter_map(|photo| photo.parent()).chain([root]).collect();
         let beside = beside.into_iter().map(|folder| {
@@ -83,6 +85,14 @@ pub(super) fn masks(views: &[View], root: &Path, folder: Option<&Path>, given: &
         spare: spare.into_iter().collect(),
         masks,
         renamed,
+    }
+}
+
+/// A path as its system compares it: on Windows a file is found by a name in other letters than its own.
+fn known(path: &Path) -> Cow<'_, Path> {
+    match cfg!(windows) {
+        true => PathBuf::from(path.to_string_lossy().to_lowercase()).into(),
+        false => path.into(),
     }
 }
 

@@ -323,7 +323,11 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("           and 4 more cameras of 8 images\n"), "{text}");
-        assert!(text.contains("kiln train 'my garden' --profile"), "{text}");
+        let command = format!(
+            "kiln train {} --profile",
+            crate::jobs::shell::argument_word("my garden")
+        );
+        assert!(text.contains(&command), "{text}");
         assert_eq!(text.matches("camera  ").count(), 5, "{text}");
     }
 

@@ -50,7 +50,7 @@ fn golden(layer: &str, examples: Examples) {
         voice(&name, &printed);
         text += &format!("== {name}, exit code {}\n{printed}\n", exit as u8);
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/golden/messages/{layer}.txt"));
+    let path = file(layer, &text);
     if std::env::var_os("KILN_BLESS").is_some_and(|value| value == "1") {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &text).unwrap();
@@ -60,6 +60,18 @@ fn golden(layer: &str, examples: Examples) {
         found == text,
         "messages/{layer}.txt is stale: KILN_BLESS=1 cargo test -p kiln messages\n{text}"
     );
+}
+
+/// The golden file of a layer. Where Windows quotes, joins or advises otherwise, it has a file of its own.
+fn file(layer: &str, text: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/messages");
+    let shared = folder.join(format!("{layer}.txt"));
+    let own = folder.join(format!("windows/{layer}.txt"));
+    let is_shared = std::fs::read_to_string(&shared).is_ok_and(|found| found == text);
+    match cfg!(windows) && !is_shared {
+        true => own,
+        false => shared,
+    }
 }
 
 /// What all messages have in common.

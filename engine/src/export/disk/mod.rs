@@ -275,6 +275,7 @@ mod tests {
         file.set_len(4).unwrap();
         file.sync().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text");
+        drop(file);
         // No disk has this much.
         fs::remove_file(&path).unwrap();
         assert!(RealDisk.create(&path).unwrap().reserve(1 << 60).is_err());

@@ -396,7 +396,7 @@ fn tree(root: &Path) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path.file_name() != Some(kiln_system::LOCK_FILE.as_ref()) {
                 files.push(path.strip_prefix(root).unwrap().to_owned());
             }
         }

@@ -349,7 +349,12 @@ fn of_several_models_the_one_with_most_images_is_read() {
     };
     let found = || {
         let (path, notice) = find(folder.path()).unwrap();
-        let name = path.strip_prefix(folder.path()).unwrap().to_str().unwrap().to_owned();
+        let name = path
+            .strip_prefix(folder.path())
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .replace('\\', "/");
         (name, notice.unwrap_or_default())
     };
     assert!(find(folder.path()).is_none());

@@ -41,7 +41,7 @@ fn a_folder_that_may_not_be_read_is_no_reason_for_colmap() {
             true => Err(std::io::ErrorKind::PermissionDenied.into()),
             false => Ok(()),
         };
-        unknown::refused(Path::new("garden"), &look).map(|error| error.to_string())
+        unknown::refused(Path::new("garden"), &look).map(|error| error.to_string().replace('\\', "/"))
     };
     assert_eq!(
         denied("sparse").unwrap(),
@@ -97,7 +97,7 @@ fn all_photos_and_masks_of_another_shape_are_named() {
     let folder = scene();
     grey(&folder, "images/a.png", 30, 40);
     grey(&folder, "images/c.png", 20, 40);
-    let error = message(&folder);
+    let error = message(&folder).replace('\\', "/");
     assert!(
         error.contains("images/a.png is 30x40, but its camera is 40x30, which is another aspect ratio, as with 2 photos: a.png, c.png;"),
         "{error}"
@@ -126,7 +126,9 @@ fn a_list_of_held_out_views_that_is_not_there_is_told() {
             ..SceneOptions::default()
         };
         let error = load(folder.path(), &options).unwrap_err().to_string();
-        error.replace(&folder.path().display().to_string(), "D")
+        error
+            .replace(&folder.path().display().to_string(), "D")
+            .replace('\\', "/")
     };
     assert_eq!(
         reported("sparse/0/test.txt"),
