@@ -21,6 +21,27 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     open(path, false)
 }
 
+/// [`open_regular`] of a file in a format of which no file is empty.
+///
+/// # Errors
+/// Those of [`open_regular`], and `InvalidData` for a file without a byte.
+pub fn open_filled(path: &Path) -> io::Result<File> {
+    let file = open_regular(path)?;
+    match is_empty(&file.metadata()?) {
+        true => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is an empty file; copy or export it again",
+        )),
+        false => Ok(file),
+    }
+}
+
+/// Whether this is a regular file without a byte.
+#[must_use]
+pub fn is_empty(found: &Metadata) -> bool {
+    found.is_file() && found.len() == 0
+}
+
 /// Reads a whole regular file of at most `most_bytes` bytes.
 ///
 /// # Errors

@@ -45,6 +45,11 @@ fn files_are_read_up_to_the_limit() {
     );
     fs::write(&file, [0xff]).unwrap();
     refused(read_text(&file, 6), "not UTF-8");
+    assert_eq!(open_filled(&file).unwrap().metadata().unwrap().len(), 1);
+    fs::write(&file, "").unwrap();
+    refused(open_filled(&file), "it is an empty file; copy or export it again");
+    refused(open_filled(&folder.0), "it is a folder; name a regular file");
+    assert_eq!(read_text(&file, 6).unwrap(), "");
 }
 
 /// None of these is waited for, or read without end.

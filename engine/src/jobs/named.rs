@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kiln_files::read_start;
+use kiln_files::{is_empty, read_start};
 
 use super::kinds::foreign;
 use super::shell::word;
@@ -173,6 +173,10 @@ fn run_around(path: &Path) -> Option<PathBuf> {
 }
 
 fn of_file(file: &Path) -> Option<(String, String)> {
+    // Whatever its name promises: no format has a file without a byte.
+    if file.metadata().is_ok_and(|found| is_empty(&found)) {
+        return Some(("an empty file".to_owned(), "copy or export it again".to_owned()));
+    }
     if let Some((what, instead)) = foreign(file) {
         return Some((what.to_owned(), instead));
     }
@@ -234,13 +238,14 @@ fn is_mesh_glb(start: &[u8]) -> bool {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
+    use crate::jobs::shell::tests::plain;
     use kiln_scratch::Scratch;
 
     fn refused(scratch: &Scratch, purpose: Purpose, name: &str) -> String {
         let error = other_than_a_model(purpose, &scratch.path().join(name));
         error.map_or_else(String::new, |error| {
             let text = format!("{error}; {}", error.hint().unwrap());
-            text.replace(&scratch.path().display().to_string(), "D")
+            plain(&text, scratch.path())
         })
     }
 
@@ -251,7 +256,7 @@ mod tests {
             scratch.write(&format!("runs/{name}/run.json"), "{}");
             scratch.write(&format!("runs/{name}/point_cloud/iteration_7/point_cloud.ply"), "ply");
         }
-        scratch.write("runs/a/checkpoints/checkpoint_00000007.kiln", "");
+        scratch.write("runs/a/checkpoints/checkpoint_00000007.kiln", "state");
         assert_eq!(
             refused(&scratch, Purpose::Eval, "runs"),
             "D/runs is a folder of runs: a, b; name one of them, for example D/runs/a"
@@ -294,6 +299,20 @@ mod tests {
             refused(&scratch, Purpose::Export, "x.streamed-sog"),
             "D/x.streamed-sog is a folder of SOG images; name D/x.streamed-sog/lod-meta.json"
         );
+    }
+
+    #[test]
+    fn files_without_a_byte_are_called_empty_whatever_their_name() {
+        let scratch = Scratch::new();
+        let endings = "ply compressed.ply spz sog glb splat ksplat json obj kiln";
+        for ending in endings.split(' ') {
+            let name = format!("a.{ending}");
+            scratch.write(&name, "");
+            for purpose in [Purpose::Eval, Purpose::Export, Purpose::Inspect] {
+                let said = refused(&scratch, purpose, &name);
+                assert_eq!(said, format!("D/{name} is an empty file; copy or export it again"));
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 
-use kiln_files::{open_inside, open_regular, read_inside, read_regular};
+use kiln_files::{open_filled, open_inside, open_regular, read_inside, read_opened};
 use kiln_mesh::{Mesh, glb, obj, ply};
 use kiln_triangles::{Model, is_value};
 
@@ -88,7 +88,8 @@ impl MeshFile {
             }
             Some("obj") => surface.read_obj(origin)?,
             Some("glb") => {
-                let bytes = read_regular(path, u32::MAX.into()).map_err(DrawnError::read(path))?;
+                let file = open_filled(path).map_err(DrawnError::read(path))?;
+                let bytes = read_opened(file, u32::MAX.into()).map_err(DrawnError::read(path))?;
                 surface.bytes = bytes.len() as u64;
                 let read = glb::read_from(&bytes, origin.unwrap_or_default()).map_err(DrawnError::file(path))?;
                 surface.mesh = read.mesh;
@@ -143,7 +144,7 @@ impl MeshFile {
 
     /// Opens a file and counts its bytes.
     fn open(&mut self, path: &Path) -> Result<BufReader<File>, DrawnError> {
-        let file = open_regular(path).map_err(DrawnError::read(path))?;
+        let file = open_filled(path).map_err(DrawnError::read(path))?;
         self.count(path, file)
     }
 

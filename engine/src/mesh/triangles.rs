@@ -3,7 +3,7 @@
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use kiln_files::{open_regular, read_start};
+use kiln_files::{open_filled, open_regular, read_start};
 use kiln_mesh::topology;
 use kiln_triangles::{Error, Model};
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub fn is_triangles(path: &Path) -> bool {
 /// [`MeshError::Model`] naming the file.
 pub fn read_triangles(path: &Path) -> Result<Model, MeshError> {
     let read = || -> Result<Model, Error> {
-        let file = open_regular(path).map_err(kiln_mesh::Error::Io)?;
+        let file = open_filled(path).map_err(kiln_mesh::Error::Io)?;
         Model::read(BufReader::with_capacity(1 << 18, file))
     };
     read().map_err(|source| MeshError::Model {

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::path::Path;
 
-use kiln_files::{open_regular, read_regular};
+use kiln_files::{open_filled, read_opened};
 use kiln_mesh::{Mesh, clean, glb, obj, ply, weld};
 
 use super::BoundError;
@@ -115,7 +115,7 @@ fn file(path: &Path, origin: [f64; 3]) -> Result<Mesh, BoundError> {
         source,
     };
     let open = || {
-        open_regular(path)
+        open_filled(path)
             .map(|file| BufReader::with_capacity(1 << 18, file))
             .map_err(read)
     };
@@ -124,7 +124,8 @@ fn file(path: &Path, origin: [f64; 3]) -> Result<Mesh, BoundError> {
         Some("ply") => ply::read_from(open()?, origin).map_err(damaged),
         Some("obj") => obj::read_from(open()?, origin).map_err(damaged),
         Some("glb") => {
-            let bytes = read_regular(path, u32::MAX.into()).map_err(read)?;
+            let bytes = open_filled(path).and_then(|file| read_opened(file, u32::MAX.into()));
+            let bytes = bytes.map_err(read)?;
             glb::read_from(&bytes, origin).map(|file| file.mesh).map_err(damaged)
         }
         _ => Err(BoundError::Ending { path: path.to_owned() }),

@@ -178,6 +178,15 @@ fn refusals_name_what_to_do_and_leave_files_alone() {
     )
     .expect("a file");
     refused(&[text(&empty), "-o", text(&old)], 4, "no Gaussian that can be drawn");
+    for name in ["empty.sog", "empty.spz", "nothing.ply"] {
+        let nothing = scratch.join(name);
+        fs::write(&nothing, "").expect("a file");
+        refused(
+            &[text(&nothing), "-o", text(&old)],
+            4,
+            &format!("{name} is an empty file"),
+        );
+    }
     assert_eq!(fs::read(&raw).expect("the model"), before);
     assert_eq!(fs::read(&old).expect("the file"), b"old");
 }

@@ -130,7 +130,8 @@ fn what_is_no_model_is_not_served() {
         ("other.spz", b"NGSP\x09\0\0\0\x01\0\0\0\0\0\0\0", "SPZ of version 9"),
         ("bad.ply", b"ply\nformat\n", "is it a PLY file?"),
         ("bad.glb", b"glTF\x01\0\0\0", "bad.glb: "),
-        ("empty.ply", b"", "what it holds is no PLY"),
+        ("empty.ply", b"", "it is an empty file"),
+        ("empty.sog", b"", "it is an empty file"),
     ] {
         let path = scratch.join(name);
         fs::write(&path, bytes).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use kiln_files::open_regular;
+use kiln_files::open_filled;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -21,7 +21,7 @@ const NOT_KNOWN: [&str; 6] = ["a", "nfinit", "Infinit", "NaN", "Infinity", "-Inf
 
 /// Reads a file; keys that the type does not have are passed over, nesting beyond 128 levels is an error.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path, expected: &'static str) -> Result<T, SceneError> {
-    let file = open_regular(path).map_err(|e| SceneError::io(path, "open", e))?;
+    let file = open_filled(path).map_err(|e| SceneError::io(path, "open", e))?;
     let bytes = file.metadata().map_err(|e| SceneError::io(path, "inspect", e))?.len();
     if bytes > MAX_JSON_BYTES {
         return Err(SceneError::TooLarge {

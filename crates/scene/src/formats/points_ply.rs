@@ -8,7 +8,7 @@
 use std::io::BufReader;
 use std::path::Path;
 
-use kiln_files::open_regular;
+use kiln_files::open_filled;
 use kiln_ply::{Element, Error, Reader, Scalar, origin_of};
 
 use super::posed::fits_f32;
@@ -67,7 +67,7 @@ pub(crate) fn read(path: &Path) -> Result<Cloud, SceneError> {
             available: 0,
         },
     };
-    let file = open_regular(path).map_err(io("open"))?;
+    let file = open_filled(path).map_err(io("open"))?;
     let size = file.metadata().map_err(io("inspect"))?.len();
     let mut ply = Reader::new(BufReader::with_capacity(1 << 16, file));
     let header = ply.header().map_err(refused)?;
@@ -383,7 +383,8 @@ mod tests {
         fails(with("ascii", "utf9"), "means nothing");
         fails(with("ply", "plx"), "line 1");
         fails(COLOURED[..70].to_owned(), "line");
-        fails(String::new(), "end of the file");
+        fails(String::new(), "it is an empty file");
+        fails("ply\n".to_owned(), "end of the file");
         fails(format!("ply\ncomment {}", "x".repeat(1 << 20)), "within 64 KiB");
         fails(format!("ply\n{}", "comment\n".repeat(5000)), "end_header");
     }

@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use kiln_files::open_regular;
+use kiln_files::open_filled;
 use kiln_formats::glb::{EXTENSION, SPZ_EXTENSION};
 use kiln_formats::sog::{Archive, META, Meta};
 use serde_json::Value;
@@ -65,7 +65,7 @@ pub enum FileError {
 /// [`FileError`], naming the file and what is wrong.
 pub fn summarize_file(path: &Path) -> Result<Option<FileSummary>, FileError> {
     let open = || {
-        let mut file = open_regular(path)?;
+        let mut file = open_filled(path)?;
         let bytes = file.metadata()?.len();
         let mut start = Vec::new();
         file.by_ref().take(32).read_to_end(&mut start)?;
@@ -410,14 +410,12 @@ mod tests {
                 );
             }
         }
-        for other in [
-            &b"ply\nformat ascii 1.0\nelement vertex 0\nend_header\n"[..],
-            b"",
-            b"text",
-        ] {
+        for other in [&b"ply\nformat ascii 1.0\nelement vertex 0\nend_header\n"[..], b"text"] {
             let path = scratch.write("other", other);
             assert_eq!(summarize_file(&path).unwrap(), None);
         }
+        let empty = summarize_file(&scratch.write("other", "")).unwrap_err().to_string();
+        assert!(empty.contains("it is an empty file"), "{empty}");
         let plain = written(&scratch, Format::Ply);
         assert_eq!(summarize_file(&plain).unwrap(), None);
         assert!(matches!(

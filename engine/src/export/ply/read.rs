@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use kiln_files::open_regular;
+use kiln_files::open_filled;
 use kiln_formats::Error;
 use kiln_formats::ply::Columns;
 use kiln_ply::{Element, Format, Reader, Scalar};
@@ -163,7 +163,7 @@ pub(super) struct OpenPly {
 impl OpenPly {
     /// Opens a file and checks it; the reader stands at the first vertex.
     pub(super) fn open(path: &Path) -> Result<Self, PlyError> {
-        let mut file = open_regular(path).map_err(PlyError::Io)?;
+        let mut file = open_filled(path).map_err(PlyError::Io)?;
         let size = file.metadata().map_err(PlyError::Io)?.len();
         if let Some(format) = delivered(&mut file).map_err(PlyError::Io)? {
             return Err(PlyError::Delivered(format));

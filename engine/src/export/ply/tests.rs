@@ -180,7 +180,7 @@ fn what_is_no_model_is_told_what_it_is() {
 
 #[test]
 fn lying_and_foreign_headers_are_errors() {
-    fails(b"", "header line 1");
+    fails(b"", "it is an empty file");
     fails(b"solid x\n", "no \"ply\"");
     fails(&altered("vertex 2", "vertex 4000000000000000000"), "truncated");
     fails(&altered("vertex 2", "vertex 18446744073709551615"), "truncated");

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use kiln_files::open_regular;
+use kiln_files::open_filled;
 
 use super::{CameraRecord, ImageRecord, known_model, lens, point};
 use crate::SceneError;
@@ -121,7 +121,7 @@ pub(super) struct RecordFile {
 
 impl RecordFile {
     pub(super) fn open(path: &Path) -> Result<Self, SceneError> {
-        let file = open_regular(path).map_err(|e| SceneError::io(path, "open", e))?;
+        let file = open_filled(path).map_err(|e| SceneError::io(path, "open", e))?;
         let size = file.metadata().map_err(|e| SceneError::io(path, "inspect", e))?.len();
         Ok(Self {
             reader: BufReader::with_capacity(1 << 16, file),

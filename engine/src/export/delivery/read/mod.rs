@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _};
 use std::path::Path;
 
-use kiln_files::open_regular;
+use kiln_files::open_filled;
 
 use room::Room;
 use spz::Unpacked;
@@ -117,7 +117,7 @@ pub fn check_model(path: &Path) -> Result<(), PlyError> {
 /// A file and its first four bytes.
 fn open(path: &Path) -> Result<(BufReader<File>, Vec<u8>), PlyError> {
     let open = || {
-        let mut file = open_regular(path)?;
+        let mut file = open_filled(path)?;
         let mut start = Vec::new();
         file.by_ref().take(4).read_to_end(&mut start)?;
         file.rewind()?;
