@@ -41,7 +41,7 @@ fn train() -> Result<(), Box<dyn Error>> {
         ..Train::default()
     };
     let mut listen = |news: News<'_>| match news {
-        News::Device { name, driver } => println!("on {name} ({driver})"),
+        News::Device { name, driver, .. } => println!("on {name} ({driver})"),
         News::Note(note) | News::Warning(note) => println!("{note}"),
         News::Stage(stage) => println!("{}: {:.1} s", stage.stage.name(), stage.seconds),
         _ => {}

@@ -122,6 +122,32 @@ fn a_scene_among_the_files_of_linux_is_slow_and_is_copied_to_a_drive() {
     assert_eq!(machine.handed(), ["inspect", r"D:\my garden"]);
 }
 
+/// The file is the user's and stays as it is.
+#[test]
+fn paths_that_a_file_of_settings_names_are_set_by_their_windows_names() {
+    let machine = Machine::new(Some(PROGRAM));
+    let (scene, file) = (machine.path("mnt/d/my garden"), machine.path("mnt/d/my.yaml"));
+    let text = format!("dataset: {{ path: {:?} }}\n", scene.to_str().unwrap());
+    fs::write(&file, &text).unwrap();
+    let line = ["train", "--windows", "--config", "my.yaml", "--profile", "8gb"];
+    let (_, said) = outcome(&mut machine.kiln("mnt/d", &line));
+    let set = "dataset.path=D:/my garden";
+    assert_eq!(
+        machine.handed(),
+        ["train", "--config", r"D:\my.yaml", "--profile", "8gb", "--set", set],
+        "{said}"
+    );
+    let note = format!(
+        "note: the settings name {} as `dataset.path`, which is D:/my garden on Windows",
+        scene.display()
+    );
+    assert!(said.contains(&note), "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    // A scene that the command names is the one that counts.
+    let (_, said) = outcome(&mut machine.kiln("mnt/d", &[&line[..], &["my garden"]].concat()));
+    assert!(!said.contains("dataset.path"), "{said}");
+}
+
 /// The signal goes to Kiln's process alone, as `kill` sends it; one of a terminal goes to all of them anyhow.
 #[test]
 fn ctrl_c_reaches_the_windows_program_once() {
@@ -191,6 +217,60 @@ fn where_only_a_cpu_answers_the_command_for_windows_is_printed() {
         "{said}\n{command}"
     );
     assert!(!machine.path("handed").exists());
+}
+
+/// Allowed is not wanted: a line at the start names what uses the card, once, also where a mesh follows that opens the device again.
+#[test]
+fn a_run_on_a_cpu_names_the_program_that_uses_the_card() {
+    let machine = Machine::new(Some(PROGRAM));
+    let listed = machine.kiln("home", &["doctor", "--json"]).output().unwrap();
+    let devices: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let index = devices
+        .as_array()
+        .unwrap()
+        .iter()
+        .position(|device| device["kind"] == "cpu");
+    let Some(index) = index else {
+        // There must be a device at least.
+        assert!(!devices.as_array().unwrap().is_empty());
+        return;
+    };
+    let (scene, select) = (runs::scene(), format!("device.select={index}"));
+    let line = [
+        "train",
+        scene.to_str().unwrap(),
+        "--profile",
+        "cpu",
+        "--set",
+        &select,
+        "--set",
+        "dataset.resolution=24",
+        "--set",
+        "memory.max_gaussians=6000",
+        "--set",
+        "mesh.voxel=0.2",
+        "--iterations",
+        "2",
+        "--mesh",
+    ];
+    let run = |more: &[&str]| outcome(&mut machine.kiln("home", &[&line[..], more].concat())).1;
+    let said = run(&["-o", "a"]);
+    let note = "kiln.exe uses the card by its vendor's driver: `kiln.exe train ";
+    assert_eq!(said.matches(note).count(), 1, "{said}");
+    assert_eq!(
+        said.matches("the same command with `--windows` hands it over").count(),
+        1,
+        "{said}"
+    );
+    assert!(said.matches("device: ").count() > 1, "the mesh opens it again: {said}");
+    assert!(!machine.path("handed").exists());
+    let (_, said) = outcome(
+        machine
+            .kiln("home", &[&line[..], &["-o", "b"]].concat())
+            .env_remove("WSL_DISTRO_NAME"),
+    );
+    assert!(!said.contains("kiln.exe"), "{said}");
+    assert!(!run(&["-o", "c", "--quiet"]).contains("kiln.exe"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::exit::unprinted;
 use super::mesh_words::{Shown, print_made, stage_line};
 use super::poses_shown::PosesShown;
 use super::summary::{last_line, outcome};
+use super::windows::instead_of_cpu;
 use crate::export::ExportError;
 use crate::jobs::{KernelBy, News};
 use crate::mesh::MeshEvent;
@@ -21,6 +22,8 @@ pub(super) struct Listener<'a> {
     quiet: bool,
     /// Someone watches progress.
     watched: bool,
+    /// A CPU was the device before.
+    has_heard_of_cpu: bool,
     /// Where lines of JSON go.
     json: Option<&'a mut dyn Write>,
     mesh: Shown,
@@ -34,6 +37,7 @@ impl<'a> Listener<'a> {
         Self {
             quiet,
             watched: !quiet && io::stderr().is_terminal(),
+            has_heard_of_cpu: false,
             json: None,
             mesh: Shown::new(quiet),
             poses: PosesShown::new(quiet),
@@ -49,7 +53,10 @@ impl<'a> Listener<'a> {
     /// Writes what there is to say. Losing a line of information is no reason to stop.
     pub(super) fn hear(&mut self, news: &News<'_>) {
         match news {
-            News::Device { name, driver } => self.say(format_args!("device: {name} ({driver})")),
+            News::Device { name, driver, is_cpu } => {
+                self.say(format_args!("device: {name} ({driver})"));
+                self.instead_of_cpu(*is_cpu);
+            }
             News::Model(path) => self.say(format_args!("model: {}", path.display())),
             News::Kernel { kernel, by } => self.say(format_args!("kernel: {kernel} ({})", chosen_by(*by))),
             News::Note(note) => self.say(format_args!("note: {note}")),
@@ -84,6 +91,16 @@ impl<'a> Listener<'a> {
                 "stage {:<8} is over already, after {seconds:.1} s",
                 stage.name()
             )),
+        }
+    }
+
+    /// Once: the stages of a run open the device anew.
+    fn instead_of_cpu(&mut self, is_cpu: bool) {
+        if is_cpu
+            && !std::mem::replace(&mut self.has_heard_of_cpu, true)
+            && let Some(line) = instead_of_cpu()
+        {
+            self.say(format_args!("note: {line}"));
         }
     }
 

@@ -52,8 +52,20 @@ where
         return Ok(Request::Windows(command.into_iter().filter(is_other).collect()));
     }
     windows::refuse_output_elsewhere(&command)?;
-    Ok(match cli.command {
-        Command::Train(args) => Request::Train(train(args, command)?),
+    request(cli.command, command)
+}
+
+/// The request of words without the program's name, wherever its paths lie; none for what cannot be understood.
+pub(super) fn request_of(words: &[String]) -> Option<Request> {
+    let name = String::from("kiln");
+    let cli = Cli::try_parse_from([&name].into_iter().chain(words)).ok()?;
+    request(cli.command, words.to_vec()).ok()
+}
+
+/// `words` are for the index of the run.
+fn request(command: Command, words: Vec<String>) -> Result<Request, UsageError> {
+    Ok(match command {
+        Command::Train(args) => Request::Train(train(args, words)?),
         Command::Eval(args) => Request::Eval(eval(args)?),
         Command::Render(args) => Request::Render(render(args)?),
         Command::Export(args) => Request::Export(export(args)?),

@@ -8,6 +8,7 @@ use crate::jobs::{self, Model, Settings};
 use crate::mesh::Layers;
 use crate::project::MergeRequest;
 use crate::serve::Listen;
+use kiln_config::Inputs;
 use kiln_config::plugins::Subset;
 use kiln_scene::Split;
 
@@ -52,6 +53,47 @@ pub enum Request {
     ManPages(PathBuf),
     /// Hand these arguments over to the Windows program.
     Windows(Vec<String>),
+}
+
+impl Request {
+    /// Whether it works by itself for as long as its scene or model takes, so that the machine must not fall asleep meanwhile.
+    #[must_use]
+    pub const fn takes_long(&self) -> bool {
+        match self {
+            Self::Train(_)
+            | Self::Eval(_)
+            | Self::Render(_)
+            | Self::Export(_)
+            | Self::Mesh(_)
+            | Self::Split(_)
+            | Self::Merge(_) => true,
+            Self::View(view) => matches!(view.action, ViewAction::Export(_)),
+            Self::Plan(_)
+            | Self::Profiles(_)
+            | Self::Inspect(_)
+            | Self::Status(_)
+            | Self::Memory(_)
+            | Self::Doctor(_)
+            | Self::Flags
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Windows(_) => false,
+        }
+    }
+
+    /// The layers of the settings that it brings, where it has some.
+    pub(super) const fn inputs(&self) -> Option<&Inputs> {
+        Some(match self {
+            Self::Train(train) => &train.job.settings.inputs,
+            Self::Eval(eval) => &eval.model.settings.inputs,
+            Self::Render(render) => &render.model.settings.inputs,
+            Self::Mesh(mesh) => &mesh.job.model.settings.inputs,
+            Self::Plan(plan) => &plan.job.settings.inputs,
+            Self::Inspect(inspect) => &inspect.settings.inputs,
+            Self::Split(split) => &split.job.settings.inputs,
+            _ => return None,
+        })
+    }
 }
 
 /// `kiln inspect`

@@ -20,6 +20,8 @@ pub enum News<'a> {
         name: &'a str,
         /// Its driver.
         driver: &'a str,
+        /// It is a CPU.
+        is_cpu: bool,
     },
     /// The file of the model that it works on.
     Model(&'a Path),

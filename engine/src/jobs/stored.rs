@@ -342,7 +342,8 @@ impl OpenedScene {
 pub(super) fn report_device(open: &OpenDevice, listen: &mut Listener<'_>) {
     let caps = open.device.caps();
     let (name, driver) = (&caps.name, &caps.driver);
-    listen(News::Device { name, driver });
+    let is_cpu = caps.kind == DeviceKind::Cpu;
+    listen(News::Device { name, driver, is_cpu });
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Kiln for Windows from inside WSL2: the same command for `kiln.exe`, printed or handed over.
 
 mod paths;
+mod stored;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,9 @@ pub fn run(typed: &[String]) -> Result<Exit, Box<dyn Failure>> {
 
 fn announce(out: &mut dyn Write, arguments: &[Argument], program: &Path) -> io::Result<()> {
     writeln!(out, "note: {}", command_line(arguments))?;
+    for line in arguments.iter().filter_map(stored::note) {
+        writeln!(out, "note: {line}")?;
+    }
     let here = wsl::to_windows(Path::new(".")).unwrap_or_default();
     for line in slow_places(arguments, &here, program) {
         writeln!(out, "warning: {line}")?;
@@ -121,7 +125,9 @@ fn translated(typed: &[String]) -> Result<Vec<Argument>, WindowsError> {
             reason,
         })
     };
-    arguments(typed, &translate)
+    let mut arguments = arguments(typed, &translate)?;
+    stored::add(&mut arguments, typed, &translate)?;
+    Ok(arguments)
 }
 
 /// What lies in WSL's own file system, and where to copy it: Windows reads it through a network of the machine's own. Where nothing named
@@ -216,6 +222,15 @@ fn other_program(typed: &[String], program: Option<&Path>) -> String {
         "{} uses the card by its vendor's driver: `{command}`; the same command with `{FLAG}` hands it over",
         program.display()
     )
+}
+
+/// Under WSL2, what uses the card in place of the CPU that this command is allowed to use.
+pub(super) fn instead_of_cpu() -> Option<String> {
+    let typed: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    kiln_system::is_wsl().then(|| other_program(&typed, wsl::find_program(WINDOWS_PROGRAM).as_deref()))
 }
 
 /// A hint for the first argument that is a path of the other system, by what that system's path is called here.
@@ -384,6 +399,7 @@ mod tests {
             path: Some(paths::Translated {
                 typed: typed.to_owned(),
                 windows: windows.to_owned(),
+                is_stored: false,
             }),
         };
         let temporary = std::env::temp_dir();

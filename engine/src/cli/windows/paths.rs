@@ -20,6 +20,8 @@ pub(super) struct Translated {
     pub(super) typed: String,
     /// On Windows.
     pub(super) windows: String,
+    /// A file of settings names it.
+    pub(super) is_stored: bool,
 }
 
 /// A word of a command.
@@ -180,6 +182,7 @@ impl<E> Reader<'_, E> {
             Ok(Translated {
                 typed: path.to_owned(),
                 windows: if turns { windows.replace('\\', "/") } else { windows },
+                is_stored: false,
             })
         });
         self.read.push(Argument {
