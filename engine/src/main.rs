@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         }
         Err(error) => return cli::report(&error, &mut std::io::stderr()).into(),
     };
+    let _awake = request.takes_long().then(kiln_system::Awake::keep);
     let mut out = std::io::stdout().lock();
     let result: Result<Exit, Box<dyn Failure>> = match request {
         Request::Profiles(profiles) => cli::run_profiles(&profiles, &mut out)

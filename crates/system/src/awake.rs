@@ -8,6 +8,8 @@ use crate::system;
 /// where desktops ask their session and servers do not sleep.
 #[derive(Debug)]
 pub struct Awake {
+    /// What the thread asked for before.
+    before: system::Waking,
     /// The system counts by thread: it ends where it began.
     _thread: PhantomData<*const ()>,
 }
@@ -16,13 +18,29 @@ impl Awake {
     /// From now on, until it is dropped.
     #[must_use]
     pub fn keep() -> Self {
-        system::keep_awake(true);
-        Self { _thread: PhantomData }
+        Self {
+            before: system::keep_awake(),
+            _thread: PhantomData,
+        }
     }
 }
 
 impl Drop for Awake {
     fn drop(&mut self) {
-        system::keep_awake(false);
+        system::ask_again(self.before);
+    }
+}
+
+#[cfg(all(test, windows))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_stays_awake_until_the_last_one_goes() {
+        let outer = Awake::keep();
+        drop(Awake::keep());
+        assert!(system::is_kept_awake());
+        drop(outer);
+        assert!(!system::is_kept_awake());
     }
 }

@@ -82,7 +82,15 @@ pub(crate) fn end_now(code: u8) -> ! {
     signal_hook::low_level::exit(i32::from(code))
 }
 
-pub(crate) fn keep_awake(_on: bool) {}
+/// Nothing is asked of the system's sleep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waking;
+
+pub(crate) fn keep_awake() -> Waking {
+    Waking
+}
+
+pub(crate) fn ask_again(_before: Waking) {}
 
 pub(crate) fn takes_control_sequences() -> bool {
     true

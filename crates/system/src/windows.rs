@@ -19,7 +19,7 @@ use windows_sys::Win32::System::Performance::{
     PDH_FMT_COUNTERVALUE_ITEM_W, PDH_FMT_LARGE, PDH_HCOUNTER, PDH_HQUERY, PDH_MORE_DATA, PdhAddEnglishCounterW,
     PdhCloseQuery, PdhCollectQueryData, PdhGetFormattedCounterArrayW, PdhOpenQueryW,
 };
-use windows_sys::Win32::System::Power::{ES_CONTINUOUS, ES_SYSTEM_REQUIRED, SetThreadExecutionState};
+use windows_sys::Win32::System::Power::{ES_CONTINUOUS, ES_SYSTEM_REQUIRED, EXECUTION_STATE, SetThreadExecutionState};
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
 use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX, OSVERSIONINFOW};
 use windows_sys::Win32::System::Threading::{
@@ -188,16 +188,29 @@ pub(crate) fn end_now(code: u8) -> ! {
     std::process::exit(code.into())
 }
 
-pub(crate) fn keep_awake(on: bool) {
-    let state = if on {
-        ES_CONTINUOUS | ES_SYSTEM_REQUIRED
-    } else {
-        ES_CONTINUOUS
-    };
+/// What a thread asks of the system's sleep.
+pub(crate) type Waking = EXECUTION_STATE;
+
+pub(crate) fn keep_awake() -> Waking {
+    execution_state(ES_CONTINUOUS | ES_SYSTEM_REQUIRED)
+}
+
+pub(crate) fn ask_again(before: Waking) {
+    // Without that bit, as the call's failure has none, nothing was asked for that lasts.
+    let lasts = before & ES_CONTINUOUS != 0;
+    execution_state(if lasts { before } else { ES_CONTINUOUS });
+}
+
+/// Looking starts the system's idle time anew, and changes nothing that lasts.
+#[cfg(test)]
+pub(crate) fn is_kept_awake() -> bool {
+    execution_state(ES_SYSTEM_REQUIRED) & (ES_CONTINUOUS | ES_SYSTEM_REQUIRED) == ES_CONTINUOUS | ES_SYSTEM_REQUIRED
+}
+
+/// Sets the state and gives the one before.
+fn execution_state(state: EXECUTION_STATE) -> EXECUTION_STATE {
     // SAFETY: takes a number and returns one.
-    unsafe {
-        SetThreadExecutionState(state);
-    }
+    unsafe { SetThreadExecutionState(state) }
 }
 
 pub(crate) fn takes_control_sequences() -> bool {

@@ -200,7 +200,6 @@ impl Session {
 
     /// Trains until the last iteration, a signal, or a checkpoint from which the run wants to go on with more room.
     fn train(&mut self, interrupt: &Interrupt) -> Result<Pause, RunError> {
-        let _awake = kiln_system::Awake::keep();
         let pause = self.steps(interrupt)?;
         self.watch.stop(self.now());
         if let Pause::End(_) = pause {
