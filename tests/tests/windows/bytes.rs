@@ -57,7 +57,40 @@ fn a_run_goes_on_from_a_checkpoint_of_the_other_system() {
 }
 
 #[test]
-fn evaluations_and_pictures_have_the_same_bytes() {
+fn evaluations_have_the_same_bytes() {
+    let model = Both::runs().linux().join("point_cloud/iteration_40/point_cloud.ply");
+    let [linux, windows, again] = [runs::kiln(), kiln_exe(), kiln_exe()].map(|mut command| {
+        command.arg("eval").arg(&model).arg(runs::scene());
+        done(command.args(["--json", "--allow-cpu", "--set", "dataset.resolution=48"])).stdout
+    });
+    let text = String::from_utf8_lossy(&linux);
+    assert!(text.contains("\"psnr_image\"") && text.contains("\"views\""), "{text}");
+    assert_eq!(text, String::from_utf8_lossy(&windows));
+    assert!(windows == again);
+}
+
+/// Into the run, with pictures of its views.
+#[test]
+fn evaluations_of_a_run_have_the_same_bytes() {
+    let scratch = Scratch::new("windows-eval");
+    let folders = [(runs::kiln(), "linux"), (kiln_exe(), "windows")].map(|(mut command, name)| {
+        let run = scratch.join(name);
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(Both::runs().linux())
+            .arg(&run)
+            .status();
+        assert!(copied.expect("cp").success());
+        std::fs::remove_dir_all(run.join("eval")).expect("a folder");
+        done(command.arg("eval").arg(&run).arg("--write"));
+        let figures = std::fs::read(run.join("eval/iteration_40/metrics.json")).expect("figures");
+        (digests(&run.join("eval")), figures)
+    });
+    assert!(!folders[0].0.is_empty() && folders[0] == folders[1], "{folders:?}");
+}
+
+#[test]
+fn pictures_have_the_same_bytes() {
     let model = Both::runs().linux().join("point_cloud/iteration_40/point_cloud.ply");
     let count = compared(|command, folder| {
         command.arg("render").arg(&model).arg(runs::scene());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use kiln_tests::runs::{self, Scratch};
 
-use super::program::{SHORT, done, kiln_exe, wine};
+use super::program::{SHORT, done, kiln_exe, named, wine};
 
 /// A run that takes minutes; it ends with the value.
 pub(super) struct Running {
@@ -112,10 +112,8 @@ fn a_folder_has_one_writer_and_a_killed_run_is_known_as_one() {
 /// Has a file open as a scanner does, for so long.
 fn held(path: &Path, milliseconds: u32) -> Child {
     let mut command: Command = wine("hold.exe");
-    // Paths of the first drive but one are those of this system.
-    let named = format!("Z:{}", path.display().to_string().replace('/', "\\"));
     let mut child = command
-        .args([named, milliseconds.to_string()])
+        .args([named(path), milliseconds.to_string()])
         .stdout(Stdio::piped())
         .spawn()
         .expect("a program");

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod folders;
+mod killed;
 mod program;
 mod served;
 mod signals;

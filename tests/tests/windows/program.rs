@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use kiln::export::file_digest;
@@ -87,6 +87,8 @@ fn train(mut command: Command, output: &Path) {
 /// A run that both programs made, and where.
 pub(crate) struct Both {
     scratch: Scratch,
+    /// Removes that folder when this process is gone: what is static is never dropped.
+    _remover: Child,
 }
 
 impl Both {
@@ -97,7 +99,10 @@ impl Both {
             let scratch = Scratch::new("windows");
             train(runs::kiln(), &scratch.join("linux"));
             train(kiln_exe(), &scratch.join("windows"));
-            Self { scratch }
+            Self {
+                _remover: remover(&scratch.join("")),
+                scratch,
+            }
         })
     }
 
@@ -110,6 +115,22 @@ impl Both {
     pub(crate) fn windows(&self) -> PathBuf {
         self.scratch.join("windows")
     }
+}
+
+/// Waits until its input ends, which this process alone holds, and removes a folder.
+fn remover(folder: &Path) -> Child {
+    let mut command = Command::new("sh");
+    command.args(["-c", "cat; rm -rf -- \"$0\""]).arg(folder);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().expect("a shell")
+}
+
+/// A path as programs of Windows have it: the drive before the last is this system.
+pub(crate) fn named(path: &Path) -> String {
+    format!("Z:{}", path.display().to_string().replace('/', "\\"))
 }
 
 /// Digests of all files below a folder that do not say when, where and by what they were made.
