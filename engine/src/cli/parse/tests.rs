@@ -327,3 +327,25 @@ fn help_says_what_a_command_takes() {
         );
     }
 }
+
+#[test]
+fn the_machine_stays_awake_for_what_takes_as_long_as_a_scene_or_model() {
+    for (line, wanted) in [
+        ("train garden --mesh", true),
+        ("eval runs/a", true),
+        ("render runs/a -o pictures", true),
+        ("mesh runs/a", true),
+        ("export runs/a --format streamed-sog", true),
+        ("split garden -o city --profile 8gb", true),
+        ("merge city", true),
+        ("view runs --export site", true),
+        ("view runs", false),
+        ("plan garden", false),
+        ("inspect garden", false),
+        ("status city", false),
+        ("doctor", false),
+    ] {
+        let words = ["kiln"].into_iter().chain(line.split(' '));
+        assert_eq!(parse(words).unwrap().takes_long(), wanted, "{line}");
+    }
+}
