@@ -196,8 +196,10 @@ impl Compiler {
         if let Ok(home) = home {
             flags += &format!(" --remap-path-prefix={home}/registry/src=crates");
         }
-        command.env("RUSTC", &self.rustc).env_remove("RUSTUP_TOOLCHAIN");
+        command.env("RUSTC", &self.rustc);
         if let Some(source) = &self.std_source {
+            // This compiler is not rustup's.
+            command.env_remove("RUSTUP_TOOLCHAIN");
             flags += &format!(" --remap-path-prefix={}=std", source.display());
             // What a panic says, and values for debugging, are text that nobody sees in a browser.
             flags += " -Zlocation-detail=none -Zfmt-debug=none -Zunstable-options -Cpanic=immediate-abort";

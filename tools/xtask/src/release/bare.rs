@@ -293,6 +293,8 @@ fn arm(root: &Path, files: &[PathBuf], steps: &mut Steps) -> Result<()> {
     steps.run("ARM: plan", plan, false)?;
     let mut tests = steps::cargo(root, &["test", "--locked", "--lib", "--target", Target::Arm.triple()]);
     tests.args(UNIT.iter().flat_map(|name| ["-p", name]));
+    // What the system says of memory is the emulator's.
+    tests.args(["--no-fail-fast", "--", "--skip", "memory_is_as_predicted"]);
     tests
         .env("CARGO_TARGET_DIR", root.join(super::BUILD).join("arm"))
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc")
