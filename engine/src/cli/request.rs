@@ -77,6 +77,7 @@ impl Request {
             | Self::Flags
             | Self::Completions(_)
             | Self::Man(_)
+            | Self::ManPages(_)
             | Self::Windows(_) => false,
         }
     }
