@@ -161,7 +161,7 @@ fn damaged_json_and_point_files_end_with_exit_4() {
         ("[1, 2]".to_owned(), "line 1"),
         ("{\"frames\": \"none\"}".to_owned(), "line 1"),
         ("{\"frames\": []}".to_owned(), "lists no images"),
-        (String::new(), "line 1"),
+        (String::new(), "it is an empty file"),
     ] {
         fs::write(&json, text).unwrap();
         refused(&scratch, &scene, &[], &["transforms.json", word]);

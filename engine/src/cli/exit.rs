@@ -141,13 +141,13 @@ impl Failure for ProfilesError {
     fn exit(&self) -> Exit {
         match self {
             Self::Config(_) => Exit::Config,
-            Self::Write(_) | Self::Pages { .. } => Exit::Output,
+            Self::Write(_) => Exit::Output,
         }
     }
     fn hint(&self) -> Option<String> {
         match self {
             Self::Config(error) => error.hint(),
-            Self::Write(_) | Self::Pages { .. } => None,
+            Self::Write(_) => None,
         }
     }
     fn reader_left(&self) -> bool {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 
-use super::ProfilesError;
 use super::args::{Cli, Shell};
+use crate::export::{ExportError, make_folder, write_atomic};
 
 /// Completions of a shell.
 ///
@@ -41,14 +41,19 @@ pub fn man(command: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
 /// The manual pages of the program and of all its commands, each a file of `folder`, which is made.
 ///
 /// # Errors
-/// When the folder or a file cannot be written.
-pub fn man_pages(folder: &Path) -> Result<(), ProfilesError> {
-    std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-        .map_err(|error| ProfilesError::Pages {
-            folder: folder.to_owned(),
-            error,
-        })
+/// [`ExportError::Io`] when the folder or a file cannot be written.
+pub fn man_pages(folder: &Path) -> Result<(), ExportError> {
+    make_folder(folder)?;
+    let mut cli = Cli::command().disable_help_subcommand(true);
+    cli.build();
+    let mut pending = vec![cli];
+    while let Some(command) = pending.pop() {
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        pending.extend(shown.cloned());
+        let page = clap_mangen::Man::new(command);
+        write_atomic(&folder.join(page.get_filename()), |file| page.render(file))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

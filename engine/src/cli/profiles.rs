@@ -1,7 +1,6 @@
 //! `kiln profiles`: what is shipped, and what a choice means in full.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use super::Profiles;
 use kiln_config::plugins::families;
@@ -16,14 +15,6 @@ pub enum ProfilesError {
     /// The output cannot be written.
     #[error("cannot write to the standard output: {0}")]
     Write(#[from] std::io::Error),
-    /// Manual pages cannot be written into their folder.
-    #[error("cannot write manual pages into `{folder}`: {error}")]
-    Pages {
-        /// The folder.
-        folder: PathBuf,
-        /// The system's error.
-        error: std::io::Error,
-    },
 }
 
 /// Answers a `kiln profiles` request on `out`.

@@ -96,12 +96,8 @@ fn command_line() {
     let profiles = vec![
         ProfilesError::Config(unknown_name()),
         ProfilesError::Write(super::system(std::io::ErrorKind::StorageFull)),
-        ProfilesError::Pages {
-            folder: "/usr/share/man/man1".into(),
-            error: super::system(std::io::ErrorKind::PermissionDenied),
-        },
     ];
-    examples.extend(complete!(ProfilesError, profiles, [Config, Write, Pages]));
+    examples.extend(complete!(ProfilesError, profiles, [Config, Write]));
     let windows = vec![
         WindowsError::NotWsl,
         WindowsError::NoProgram,
