@@ -316,6 +316,18 @@ pub fn kiln() -> Command {
     Command::new(program)
 }
 
+/// Which of the devices that `doctor`, a `kiln doctor --json`, lists is a CPU; none where every one is a card.
+///
+/// # Panics
+/// When it lists no device.
+#[must_use]
+pub fn cpu_device(doctor: &mut Command) -> Option<usize> {
+    let listed = doctor.output().expect("kiln starts").stdout;
+    let devices: Vec<Value> = serde_json::from_slice(&listed).expect("a list of devices");
+    assert!(!devices.is_empty(), "no device");
+    devices.iter().position(|device| device["kind"] == "cpu")
+}
+
 /// Arguments that train the bundled scene into `output` with `settings`.
 #[must_use]
 pub fn train_command(output: &Path, settings: &[&[(&str, &str)]]) -> Command {

@@ -223,16 +223,7 @@ fn where_only_a_cpu_answers_the_command_for_windows_is_printed() {
 #[test]
 fn a_run_on_a_cpu_names_the_program_that_uses_the_card() {
     let machine = Machine::new(Some(PROGRAM));
-    let listed = machine.kiln("home", &["doctor", "--json"]).output().unwrap();
-    let devices: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
-    let index = devices
-        .as_array()
-        .unwrap()
-        .iter()
-        .position(|device| device["kind"] == "cpu");
-    let Some(index) = index else {
-        // There must be a device at least.
-        assert!(!devices.as_array().unwrap().is_empty());
+    let Some(index) = runs::cpu_device(&mut machine.kiln("home", &["doctor", "--json"])) else {
         return;
     };
     let (scene, select) = (runs::scene(), format!("device.select={index}"));

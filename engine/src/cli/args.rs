@@ -92,8 +92,8 @@ pub(super) enum Command {
         #[arg(value_parser = command_name)]
         command: Option<String>,
         /// Write the pages of the program and of all commands into this folder instead
-        #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
-        all: Option<PathBuf>,
+        #[arg(short, long, value_name = "FOLDER", conflicts_with = "command")]
+        output: Option<PathBuf>,
     },
 }
 

@@ -112,4 +112,4 @@ pub(super) const MAN: &str = "\
 Examples:
   kiln man > ~/.local/share/man/man1/kiln.1
   kiln man train | man -l -
-  kiln man --all ~/.local/share/man/man1";
+  kiln man -o ~/.local/share/man/man1";

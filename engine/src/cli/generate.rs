@@ -30,12 +30,16 @@ pub fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// When `out` cannot be written.
 pub fn man(command: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-    let mut cli = Cli::command();
-    cli.build();
+    let cli = commands();
     let named = command.and_then(|name| cli.find_subcommand(name).cloned());
-    let page = named.unwrap_or(cli);
-    let title = page.get_display_name().unwrap_or(page.get_name()).to_owned();
-    clap_mangen::Man::new(page).title(title).render(out)
+    clap_mangen::Man::new(named.unwrap_or(cli)).render(out)
+}
+
+/// The program with its commands, but `help`, of which there is no page.
+fn commands() -> clap::Command {
+    let mut cli = Cli::command().disable_help_subcommand(true);
+    cli.build();
+    cli
 }
 
 /// The manual pages of the program and of all its commands, each a file of `folder`, which is made.
@@ -44,9 +48,7 @@ pub fn man(command: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
 /// [`ExportError::Io`] when the folder or a file cannot be written.
 pub fn man_pages(folder: &Path) -> Result<(), ExportError> {
     make_folder(folder)?;
-    let mut cli = Cli::command().disable_help_subcommand(true);
-    cli.build();
-    let mut pending = vec![cli];
+    let mut pending = vec![commands()];
     while let Some(command) = pending.pop() {
         let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
         pending.extend(shown.cloned());
@@ -109,6 +111,9 @@ mod tests {
         while let Some((name, command)) = pending.pop() {
             let page = std::fs::read_to_string(folder.path().join(format!("{name}.1"))).unwrap();
             assert!(page.contains(".SH NAME") && !page.contains("\\-\\-fault"), "{name}");
+            if name == "kiln-train" {
+                assert_eq!(page, text(|out| man(Some("train"), out)));
+            }
             let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
             pending.extend(shown.map(|command| (format!("{name}-{}", command.get_name()), command.clone())));
         }

@@ -91,7 +91,9 @@ fn request(command: Command, words: Vec<String>) -> Result<Request, UsageError> 
         }),
         Command::Flags => Request::Flags,
         Command::Completions { shell } => Request::Completions(shell),
-        Command::Man { all: Some(folder), .. } => Request::ManPages(folder),
+        Command::Man {
+            output: Some(folder), ..
+        } => Request::ManPages(folder),
         Command::Man { command, .. } => Request::Man(command),
     })
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::{Failure, Result};
+use crate::python::Environment;
 use crate::steps::{self, Steps};
 use crate::system::Need;
 use crate::{setup, sha256};
@@ -17,8 +18,7 @@ const USAGE: &str = "usage: cargo xtask foreign
 
 /// What is pinned, and by which files.
 const PACKAGE: &str = "tools/foreign";
-const REQUIREMENTS: &str = "requirements.txt";
-const PINS: [&str; 4] = [REQUIREMENTS, "package.json", "package-lock.json", ".npmrc"];
+const PINS: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 /// In the folder, written last: what it was made for.
 const STAMP: &str = "made-for.txt";
 /// The converter's program.
@@ -60,16 +60,20 @@ fn program(root: &Path, name: &str) -> PathBuf {
 /// # Errors
 /// When Python or packages cannot be installed.
 pub fn ensure(root: &Path, steps: &mut Steps) -> Result<()> {
+    let environment = Environment {
+        title: "programs of others",
+        folder: "target/foreign/venv",
+        lock: "tools/foreign/requirements.lock",
+        editable: None,
+    };
+    environment.ensure(root, steps)?;
     let (folder, package) = (folder(root), root.join(PACKAGE));
     let mut pins = Vec::new();
     for name in PINS {
         let path = package.join(name);
         pins.extend(fs::read(&path).map_err(|e| Failure::io("read", &path, e))?);
     }
-    let version = Command::new("python3").arg("--version").output();
-    let version = version.map_err(|e| Failure::set_up(format!("cannot start python3: {e}")))?;
-    let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
-    let wanted = format!("{}\n{version}\n{}\n", sha256(&pins), root.display());
+    let wanted = format!("{}\n{}\n", sha256(&pins), root.display());
     let stamp = folder.join(STAMP);
     if fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) && folder.join(SPLAT_TRANSFORM).is_file() {
         eprintln!("== programs of others\nnothing changed");
@@ -80,14 +84,6 @@ pub fn ensure(root: &Path, steps: &mut Steps) -> Result<()> {
     if stamp.exists() {
         fs::remove_file(&stamp).map_err(|e| Failure::io("remove", &stamp, e))?;
     }
-    let mut make = Command::new("python3");
-    make.args(["-m", "venv", "--clear"]).arg(folder.join("venv"));
-    steps.run("environment of programs of others", make, false)?;
-    let mut install = Command::new(program(root, "python"));
-    install
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-        .arg(package.join(REQUIREMENTS));
-    steps.run("Node.js", install, false)?;
     for name in PINS {
         let (from, to) = (package.join(name), folder.join(name));
         fs::copy(&from, &to).map_err(|e| Failure::io("copy", &from, e))?;

@@ -53,14 +53,14 @@ impl std::fmt::Debug for LpipsWeights {
 }
 
 impl LpipsWeights {
-    /// Looks for the file beside the program, in `../share/kiln` as seen from there, where packages put it, in the user's folder for data, then in the source
-    /// tree: the one the program was built from, the one it lies in, the one it is run from.
+    /// Looks for the file beside the program, in `../share/kiln` as seen from there, where packages put it, in the user's folder for data; builds of a checkout
+    /// then look in the source tree: the one the program was built from, the one it lies in, the one it is run from.
     ///
     /// # Errors
     /// [`LpipsError::Weights`] when a file is there but is not the one expected.
     pub fn find() -> Result<Search, LpipsError> {
-        let program = std::env::current_exe().ok();
-        Self::search(&candidates(program.as_deref(), kiln_system::data_folder().as_deref()))
+        let (program, data) = (std::env::current_exe().ok(), kiln_system::data_folder());
+        Self::search(&candidates(program.as_deref(), data.as_deref(), BUILT_FROM))
     }
 
     fn search(candidates: &[PathBuf]) -> Result<Search, LpipsError> {
@@ -132,22 +132,22 @@ impl LpipsWeights {
     }
 }
 
-/// Places to look at, best first. `program` is the path of the running program, `data` the user's folder for data.
-fn candidates(program: Option<&Path>, data: Option<&Path>) -> Vec<PathBuf> {
+/// Places to look at, best first. `program` is the path of the running program, `data` the user's folder for data; `built_from` is that of a source tree
+/// or empty, and then no tree is looked at.
+fn candidates(program: Option<&Path>, data: Option<&Path>, built_from: &str) -> Vec<PathBuf> {
     let folder = program.and_then(Path::parent);
     let beside = folder.map(|folder| folder.join(FILE_NAME));
     let shared = folder
         .and_then(Path::parent)
         .map(|prefix| prefix.join("share").join("kiln").join(FILE_NAME));
     let own = data.map(|data| data.join("kiln").join(FILE_NAME));
-    // A tree that was copied or moved after the build: the program lies in its `target/release`, or is run from its root.
-    let tree = program.and_then(|program| program.ancestors().nth(3)).map(asset);
-    let built_from = (!BUILT_FROM.is_empty()).then(|| Path::new(BUILT_FROM).join("assets").join(FILE_NAME));
-    let here = asset(Path::new(""));
-    let mut list: Vec<PathBuf> = [beside, shared, own, built_from, tree, Some(here)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut list: Vec<PathBuf> = [beside, shared, own].into_iter().flatten().collect();
+    if !built_from.is_empty() {
+        list.push(Path::new(built_from).join("assets").join(FILE_NAME));
+        // A tree that was copied or moved after the build: the program lies in its `target/release`, or is run from its root.
+        list.extend(program.and_then(|program| program.ancestors().nth(3)).map(asset));
+        list.push(asset(Path::new("")));
+    }
     list.dedup();
     list
 }
@@ -264,10 +264,8 @@ mod tests {
 
     #[test]
     fn the_file_is_looked_for_where_packages_put_it_and_may_be_absent() {
-        let list = candidates(
-            Some(Path::new("/tree/target/release/kiln")),
-            Some(Path::new("/home/a/data")),
-        );
+        let (program, data) = (Path::new("/tree/target/release/kiln"), Path::new("/home/a/data"));
+        let list = candidates(Some(program), Some(data), BUILT_FROM);
         let places: Vec<_> = list
             .iter()
             .map(|path| path.to_string_lossy().replace('\\', "/"))
@@ -278,6 +276,8 @@ mod tests {
         assert!(places[3].ends_with(&format!("engine/assets/{FILE_NAME}")));
         assert_eq!(places[4], format!("/tree/engine/assets/{FILE_NAME}"));
         assert_eq!(places[5], format!("engine/assets/{FILE_NAME}"));
+        // A release looks at no source tree.
+        assert_eq!(candidates(Some(program), Some(data), ""), list[..3]);
         let Search::Absent(text) = LpipsWeights::search(&["/nowhere/a".into()]).unwrap() else {
             panic!("found");
         };

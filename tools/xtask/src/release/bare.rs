@@ -69,7 +69,18 @@ const READY: &str = ".ready";
 
 /// Tries what lies in the folder of a release.
 pub(super) fn run(root: &Path, systems: &[Target], steps: &mut Steps) -> Result<()> {
+    if tree::said(Path::new("id"), &["-u"])?.trim_ascii() != b"0" {
+        return Err(Failure::usage(
+            "`chroot` needs root\nhint: `sudo cargo xtask release --try`",
+        ));
+    }
     let files = root.join(FILES);
+    if !files.is_dir() {
+        return Err(Failure::new(format!(
+            "{} is not there\nhint: `cargo xtask release` makes it",
+            files.display()
+        )));
+    }
     let files: Vec<PathBuf> = tree::names(&files)?.into_iter().map(|name| files.join(name)).collect();
     if systems.contains(&Target::Linux) {
         steps.time("set-up", || setup::ensure(&[Need::Debootstrap]))?;

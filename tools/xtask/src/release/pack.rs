@@ -117,7 +117,7 @@ impl Packer<'_> {
             ("Package", "kiln"),
             ("Version", self.version),
             ("Architecture", architecture),
-            ("Depends", &format!("libc6 (>= {GLIBC}), libgcc-s1, libvulkan1")),
+            ("Depends", &format!("libc6 (>= {GLIBC}), libvulkan1")),
             ("Recommends", "kiln-weights, mesa-vulkan-drivers"),
             ("Suggests", "colmap"),
             ("Section", "graphics"),
@@ -211,9 +211,11 @@ pub(crate) fn unzip(python: &Path, archive: &Path, folder: &Path) -> Result<()> 
     done(command)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     /// Two folders with the same files, made at different times, give the same archives.
@@ -230,7 +232,7 @@ mod tests {
             write(&work.join("kiln-1/b.txt"), b"b").unwrap();
             write(&work.join("kiln-1/a/a.txt"), b"a").unwrap();
             let file = work.join("kiln-1/b.txt");
-            std::os::unix::fs::PermissionsExt::set_mode(&mut fs::metadata(&file).unwrap().permissions(), mode);
+            fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
             fs::File::open(&file)
                 .unwrap()
                 .set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(round))

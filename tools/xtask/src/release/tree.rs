@@ -61,7 +61,7 @@ pub(crate) fn common(root: &Path, kiln: &Path, third_party: &str, folder: &Path)
         )?;
     }
     let man = folder.join("man");
-    said(kiln, &["man", "--all", &man.to_string_lossy()])?;
+    said(kiln, &["man", "-o", &man.to_string_lossy()])?;
     Ok(())
 }
 
