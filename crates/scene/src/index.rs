@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::options::{SceneKind, SceneOptions};
+use super::strays::Middle;
 use super::view::{Split, View, ViewId};
 use super::{Camera, CameraUse, Near, PhotoParts, Point, Resolution, SceneError, SeenPoint, load, split};
 
@@ -150,6 +151,12 @@ impl SceneIndex {
     #[must_use]
     pub fn cameras_together(&self) -> Vec<&Camera> {
         split::together(&self.train)
+    }
+
+    /// The points in order, without those so far from the others that they say nothing of how the scene lies.
+    pub fn points_together(&self) -> impl Iterator<Item = &Point> {
+        let middle = Middle::of(&self.cameras_together(), &self.points);
+        self.points.iter().filter(move |point| !middle.is_distant(point.position))
     }
 
     /// Mean of the training cameras' positions, strays left out, world units.

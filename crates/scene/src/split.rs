@@ -26,11 +26,13 @@ pub(super) fn hold_out(views: Vec<View>, every: usize) -> (Vec<View>, Vec<View>)
     split
 }
 
-/// Cameras of the views that stand together: all but those far from all others.
+/// Cameras of the views that stand together: all but those far from all others. All where no other is left, as in a part of a scene that
+/// only these show.
 pub(super) fn together(views: &[View]) -> Vec<&Camera> {
+    let has_others = views.iter().any(|view| !view.is_stray);
     views
         .iter()
-        .filter(|view| !view.is_stray)
+        .filter(|view| !(has_others && view.is_stray))
         .map(|view| &view.camera)
         .collect()
 }

@@ -2,8 +2,13 @@
 //!
 //! A scene's size, its middle and its near plane follow from where cameras are, and one photo registered three thousand units away
 //! would decide them. Owns the rule by which such cameras and points are found. Promises to be careful: a capture along a street, from
-//! a few places, or with an overview from afar has none, and of up to seven cameras in eight that stand together nothing is
-//! said.
+//! a few places, or with an overview from afar has none, and where fewer than seven cameras in eight stand together nothing is said.
+//!
+//! The middle is the median of the cameras on each axis, which wrong ones do not move far until they are half of all. Distances from there
+//! are compared in ascending order, and strays begin at the first gap of three quarters of the way: the ratio of gap to range by which Dixon
+//! (Processing data for outliers, Biometrics 1953) rejects the largest of some values, at 95 % from five values on. Distances of cameras
+//! follow no distribution, so that a picture has to confirm it, by containing none of the points, or the gap has to be larger. Whatever
+//! says where a scene is and how large leaves strays out and is otherwise what it is without the rule: without strays no figure changes.
 
 use super::median::median;
 use super::{Camera, Point, evenly};
@@ -26,6 +31,8 @@ const MOST: [usize; 2] = [1 << 14, 32];
 /// How many times the scene's size away a point is that decides nothing: cameras as far apart as the scene is large see it
 /// at the same place.
 const FAR_POINT: f64 = 1000.0;
+/// The same of one that is kept, and counts for no mean or variance: squared it would weigh as much as a thousand others.
+const DISTANT_POINT: f64 = 30.0;
 
 /// A camera far from all others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +73,12 @@ impl Middle {
     pub(super) fn is_beyond(&self, place: [f32; 3]) -> bool {
         let size = self.of_cameras.max(self.of_points);
         size > 0.0 && self.distance(place) > FAR_POINT * size
+    }
+
+    /// True for a place so far away that it says nothing of how the scene lies; one beyond everything is such a place.
+    pub(super) fn is_distant(&self, place: [f32; 3]) -> bool {
+        let size = self.of_cameras.max(self.of_points);
+        size > 0.0 && self.distance(place) > DISTANT_POINT * size
     }
 
     fn distance(&self, place: [f32; 3]) -> f64 {
@@ -225,6 +238,85 @@ mod tests {
         groups.extend((0..20).map(|n| camera([500.0 + n as f32, 0.0, 0.0], AWAY)));
         assert_eq!(found(&groups, &object()), []);
         assert_eq!(found(&ring(5), &[]), []);
+    }
+
+    #[test]
+    fn a_turntable_with_an_overview_has_none() {
+        for count in [5, 12, 36] {
+            let mut cameras = ring(count);
+            // Five times as far as the others, and it shows the whole object.
+            cameras.push(camera([0.0, 0.0, -15.0], AWAY));
+            assert_eq!(found(&cameras, &object()), [], "{count}");
+        }
+    }
+
+    #[test]
+    fn a_flight_along_a_line_has_none() {
+        // Photos every 20 m for 4 km from 80 m above the ground, turned around at the end for a second pass.
+        let flight: Vec<Camera> = (0..400)
+            .map(|n: u16| camera([20.0 * f32::from(n.min(399 - n)), 0.0, 0.0], AWAY))
+            .collect();
+        let ground: Vec<Point> = (0..4000_u16)
+            .map(|n| Point {
+                position: [f32::from(n), f32::from(n % 60) - 30.0, 80.0],
+                color: [0; 3],
+            })
+            .collect();
+        assert_eq!(found(&flight, &ground), []);
+        assert_eq!(found(&flight, &[]), []);
+        // Most photos at the start, where it waits, and some on its way.
+        let mut waits: Vec<Camera> = (0..60).map(|n| camera([0.01 * n as f32, 0.0, 0.0], AWAY)).collect();
+        waits.extend((1..6).map(|n| camera([15.0 * n as f32, 0.0, 0.0], AWAY)));
+        assert_eq!(found(&waits, &ground[..200]), []);
+    }
+
+    #[test]
+    fn a_house_from_inside_and_outside_has_none() {
+        // A room from a ring in it, and its house from the street: few photos or many, that contain what the others show.
+        for outside in [1, 4, 5, 12, 40] {
+            let mut cameras = ring(36);
+            let beside = |n: u16| camera([f32::from(n) - 6.0, 0.0, -25.0], AWAY);
+            cameras.extend((0..outside).map(beside));
+            assert_eq!(found(&cameras, &object()), [], "{outside}");
+        }
+        // And from behind, where the photos show a garden of its own.
+        let mut points = object();
+        points.extend((0..200_u16).map(|n| Point {
+            position: [f32::from(n % 20) - 10.0, 0.0, 30.0 + f32::from(n / 20)],
+            color: [0; 3],
+        }));
+        let mut cameras = ring(36);
+        cameras.extend((0..4_u16).map(|n| camera([f32::from(n), 0.0, 20.0], AWAY)));
+        assert_eq!(found(&cameras, &points), []);
+    }
+
+    #[test]
+    fn of_a_few_cameras_none_is_far() {
+        for count in [2, 3, 4] {
+            let mut cameras = ring(count);
+            assert_eq!(found(&cameras, &object()), []);
+            cameras[0] = camera([3e3, 0.0, 0.0], AWAY);
+            assert_eq!(found(&cameras, &object()), [], "{count}");
+        }
+    }
+
+    #[test]
+    fn cameras_at_one_place_have_none() {
+        for count in [2, 5, 40] {
+            let same: Vec<Camera> = (0..count).map(|_| camera([7.0, -2.0, 1e3], AWAY)).collect();
+            assert_eq!(found(&same, &object()), []);
+            assert_eq!(found(&same, &[]), []);
+        }
+    }
+
+    #[test]
+    fn distant_points_are_known() {
+        let cameras = ring(12);
+        let cameras: Vec<&Camera> = cameras.iter().collect();
+        let middle = Middle::of(&cameras, &object());
+        assert!(middle.is_distant([0.0, 200.0, 0.0]) && !middle.is_beyond([0.0, 200.0, 0.0]));
+        assert!(!middle.is_distant([0.0, 80.0, 0.0]));
+        assert!(!Middle::of(&[], &[]).is_distant([1e9; 3]));
     }
 
     #[test]

@@ -94,9 +94,11 @@ impl Survey {
                 remedy: "give it the points3D file of its model".to_owned(),
             });
         }
-        let points: Vec<[f64; 3]> = scene.points.iter().map(|point| wide(point.position)).collect();
-        let cameras: Vec<[f64; 3]> = scene.train.iter().map(|view| wide(view.camera.position())).collect();
-        let looking: Vec<[f64; 3]> = scene.train.iter().map(|view| wide(view.camera.rotation[2])).collect();
+        // A photo or a point far from all others decides neither which way is up nor where blocks are.
+        let points: Vec<[f64; 3]> = scene.points_together().map(|point| wide(point.position)).collect();
+        let together = scene.cameras_together();
+        let cameras: Vec<[f64; 3]> = together.iter().map(|camera| wide(camera.position())).collect();
+        let looking: Vec<[f64; 3]> = together.iter().map(|camera| wide(camera.rotation[2])).collect();
         let ground = match up {
             Some(up) => Ground::with_up(up),
             None => Ground::of(&looking, &cameras, &points),

@@ -9,6 +9,16 @@ use crate::{Camera, Point};
 /// Most cameras far from all others that a warning names.
 const MOST_STRAYS: usize = 16;
 
+/// How far a camera is from the middle of the others, which are within `reach` of it.
+fn how_far(distance: f64, reach: f64) -> String {
+    let times = distance / reach;
+    match times.is_finite() {
+        true => format!("{distance:.4} away, {times:.*} times as far", usize::from(times < 100.0)),
+        // All others are at one place.
+        false => format!("{distance:.4} away"),
+    }
+}
+
 impl Loader<'_> {
     /// Marks cameras that are far from all others and leaves those out that show nothing of the scene, of which the first `trained` views
     /// are for training; leaves out points that are beyond everything. Gives how many views for training are left, and the points.
@@ -25,7 +35,7 @@ impl Loader<'_> {
         let reported = |strays: &[Stray]| {
             let reported = strays
                 .iter()
-                .map(|stray| format!("{} ({:.4} away)", views[stray.index].name, stray.distance));
+                .map(|stray| format!("{} ({})", views[stray.index].name, how_far(stray.distance, reach)));
             let more = match strays.len().saturating_sub(MOST_STRAYS) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
@@ -71,5 +81,17 @@ impl Loader<'_> {
             }
         }
         (trained, points)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::how_far;
+
+    #[test]
+    fn distances_are_compared_with_those_of_others() {
+        assert_eq!(how_far(31.25, 2.5), "31.2500 away, 12.5 times as far");
+        assert_eq!(how_far(3000.0, 2.5), "3000.0000 away, 1200 times as far");
+        assert_eq!(how_far(3.0, 0.0), "3.0000 away");
     }
 }
