@@ -156,7 +156,9 @@ impl SceneIndex {
     /// The points in order, without those so far from the others that they say nothing of how the scene lies.
     pub fn points_together(&self) -> impl Iterator<Item = &Point> {
         let middle = Middle::of(&self.cameras_together(), &self.points);
-        self.points.iter().filter(move |point| !middle.is_distant(point.position))
+        self.points
+            .iter()
+            .filter(move |point| !middle.is_distant(point.position))
     }
 
     /// Mean of the training cameras' positions, strays left out, world units.

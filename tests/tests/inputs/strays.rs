@@ -1,7 +1,8 @@
 //! Cameras and points far from all others: they are named, and decide nothing.
 
+use kiln::project::Survey;
 use kiln_scene::{SceneIndex, SceneOptions};
-use kiln_tests::captures::{Model, copy_photos};
+use kiln_tests::captures::{Model, copy_photos, rotation};
 use kiln_tests::runs::{self, Scratch};
 
 fn load(scratch: &Scratch, model: &Model) -> SceneIndex {
@@ -37,11 +38,8 @@ fn a_camera_far_away_is_named_and_left_out() {
                 "{far:?}: {}",
                 scene.near_z()
             );
-            assert!(
-                scene.warnings.iter().any(|said| said.contains(&name)),
-                "{far:?}: {:?}",
-                scene.warnings
-            );
+            let is_named = |said: &String| said.contains(&name) && said.contains(" times as far)");
+            assert!(scene.warnings.iter().any(is_named), "{far:?}: {:?}", scene.warnings);
             // No point is in its picture, or some are because it looks this way.
             let left = scene.train.len() + scene.test.len();
             assert_eq!(left + scene.strays.len(), 40, "{far:?}");
@@ -84,4 +82,29 @@ fn the_bundled_scene_has_none() {
     let scene = bundled();
     assert!(scene.strays.is_empty() && scene.train.iter().all(|view| !view.is_stray));
     assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
+}
+
+#[test]
+fn a_split_is_where_the_others_are() {
+    let survey = |scene: &SceneIndex| Survey::of(scene, scene, None).unwrap();
+    let usual = survey(&bundled());
+    let scratch = Scratch::new("split-strays");
+    let mut model = Model::bundled();
+    // Backwards, so that it shows all of the scene and stays.
+    let back = rotation(model.images[17].quaternion)[2].map(|value| -100.0 * value);
+    model.move_camera(17, back);
+    // Straight up, which is where points spread least.
+    for at in [5, 77, 200] {
+        model.points[at].position[2] += 400.0;
+    }
+    let scene = load(&scratch, &model);
+    assert!(scene.strays.is_empty() && scene.train.iter().any(|view| view.is_stray));
+    let usual_points = bundled().points.len();
+    assert_eq!(scene.points.len(), usual_points, "too near to be left out");
+    assert_eq!(scene.points_together().count(), usual_points - 3);
+    let found = survey(&scene);
+    assert_eq!(found.ground, usual.ground);
+    for (side, usual) in found.bounds().sides().into_iter().zip(usual.bounds().sides()) {
+        assert!((side / usual - 1.0).abs() < 0.1, "{side} instead of {usual}");
+    }
 }

@@ -13,7 +13,10 @@ const MOST_STRAYS: usize = 16;
 fn how_far(distance: f64, reach: f64) -> String {
     let times = distance / reach;
     match times.is_finite() {
-        true => format!("{distance:.4} away, {times:.*} times as far", usize::from(times < 100.0)),
+        true => format!(
+            "{distance:.4} away, {times:.*} times as far",
+            usize::from(times < 100.0)
+        ),
         // All others are at one place.
         false => format!("{distance:.4} away"),
     }
