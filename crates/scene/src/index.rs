@@ -25,7 +25,7 @@ pub struct SceneIndex {
     pub points: Vec<Point>,
     /// What coordinates are relative to, in those of the data set; zero unless they are so large that f32 cannot hold them.
     pub origin: [f64; 3],
-    /// 1.1 times the largest distance of a training camera from their mean, world units; always above 0.
+    /// 1.1 times the largest distance of a training camera from their mean, those far from all others left out, world units; above 0.
     pub extent: f32,
     /// How near things are to the training cameras.
     pub near: Near,

@@ -46,7 +46,7 @@ pub struct SceneReport {
     pub points_box: Option<[[f32; 3]; 2]>,
     /// Smallest and largest coordinates of the cameras, world units.
     pub cameras_box: [[f32; 3]; 2],
-    /// Scene extent: 1.1 times the largest distance of a training camera from their mean, world units.
+    /// Scene extent: 1.1 times the largest distance of a training camera from their mean, those far from all others left out, world units.
     pub extent: f32,
     /// What coordinates are relative to, in those of the data set; absent where that is zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
