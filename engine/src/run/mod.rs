@@ -10,6 +10,7 @@ mod early_stop;
 mod error;
 mod evaluation;
 pub mod interrupt;
+mod judges;
 mod left_out;
 mod lens_reach;
 mod mesh;

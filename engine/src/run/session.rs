@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::interrupt::{Interrupt, Signal};
+use super::judges::Judges;
 use super::left_out::LeftOut;
 use super::resolution_phases::Phase;
 use super::watch::{Context, Orders, Watch};
@@ -139,6 +140,8 @@ struct Session {
     /// When the scene began to be read, until the first step is reported.
     opened: Option<Instant>,
     left_out: LeftOut,
+    /// Training photos that judge the growth of the model.
+    judges: Option<Judges>,
     /// Host memory that decoded images need at most, and what there is.
     image_bytes: (u64, Option<u64>),
     /// The device has the images of this phase.
@@ -262,6 +265,7 @@ impl Session {
                 self.settle()?;
                 self.save()?;
             }
+            self.judge(next)?;
             self.trainer.release()?;
             if (self.is_due(next, |s| &s.checkpoint) || self.is_checkpoint_late()) && next != total {
                 self.settle()?;

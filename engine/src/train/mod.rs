@@ -9,6 +9,7 @@ pub mod checkpoint;
 mod common_motion;
 mod error;
 mod growth_hold;
+mod judged;
 mod peaks;
 mod poses;
 mod probe;
@@ -19,6 +20,7 @@ pub(crate) mod uniforms;
 mod upload;
 
 pub use error::TrainError;
+pub use judged::Judged;
 pub use peaks::Peaks;
 pub use poses::RefinedPoses;
 pub use timing::{GaussianBytes, PassRow, TimedStep, Timings, WindowTimes};

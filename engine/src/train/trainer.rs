@@ -22,6 +22,7 @@ use super::TrainError;
 use super::bands::{BandRing, Banding};
 use super::common_motion::CommonMotion;
 use super::growth_hold::GrowthHold;
+use super::judged::Judged;
 use super::peaks::Peaks;
 use super::probe::Probe;
 use super::timing::TimedStep;
@@ -150,6 +151,8 @@ pub struct Trainer {
     /// Iteration whose step is submitted and whose densification, filter and reset wait for [`Trainer::release`].
     pub(super) held: Option<u32>,
     growth: GrowthHold,
+    /// How photos that are left out of training have judged the growth.
+    pub(crate) judged: Judged,
     /// By training view, its last steps that were left out in a row.
     pub(super) left_out_in_a_row: BTreeMap<u32, u32>,
     /// Timed steps that were not asked for yet.
@@ -240,6 +243,7 @@ impl Trainer {
             earlier_peaks: Peaks::default(),
             held: None,
             growth: GrowthHold::default(),
+            judged: Judged::default(),
             left_out_in_a_row: BTreeMap::new(),
             timed: Vec::new(),
             common_motion: CommonMotion::default(),

@@ -114,3 +114,47 @@ fn mcmc_learns_within_its_cap_and_survives_a_pause() {
 fn error_guided_learns_within_its_cap_and_survives_a_pause() {
     check("error_guided", ERROR_GUIDED, 4000);
 }
+
+/// Photos that judge are trained by no step before births end, and a pause between two judgements or behind them changes nothing.
+#[test]
+fn births_end_where_photos_that_no_step_saw_gain_little() {
+    const JUDGED: Settings = &[
+        NO_BACKGROUND,
+        (
+            "strategy",
+            "{ kind: error_guided, densify: { from: 2, until: 70, every: 8, ramp: 50, growth: 0.05, least_gain: 9 } }",
+        ),
+        ("schedule.checkpoint", "[12, 36]"),
+    ];
+    let scratch = Scratch::new("judged");
+    let never = Interrupt::unattached();
+    let whole = scratch.join("whole");
+    runs::train(profile(&whole, &[SHORT, JUDGED]), None, &never).unwrap();
+    let chosen = events(&whole, "chosen");
+    let end = chosen
+        .iter()
+        .find(|row| row["detail"]["message"].as_str().unwrap().starts_with("births end at"))
+        .unwrap();
+    assert_eq!(end["it"], 16, "the second of nine judgements: {end}");
+    let births =
+        |row: &serde_json::Value| row["detail"]["clones"].as_u64().unwrap() + row["detail"]["splits"].as_u64().unwrap();
+    let densified = events(&whole, "densify");
+    assert_eq!(densified.len(), 8);
+    for row in &densified {
+        assert_eq!(births(row) > 0, row["it"].as_u64().unwrap() < 16, "{row}");
+    }
+    // Three of 35 photos are spared until then, and none from then on.
+    let state = |it: u32| runs::checkpoint(&whole.join(format!("checkpoints/checkpoint_{it:08}.kiln"))).1;
+    assert_eq!(state(12)["state"]["judged"]["over"], false);
+    assert!(state(12)["state"]["judged"]["psnr"].as_f64().unwrap() > 5.0);
+    assert_eq!(state(36)["state"]["judged"]["births_end"], 16);
+    for it in [12, 36] {
+        let part = scratch.join(&format!("part{it}"));
+        let from = ResumeFrom::File(whole.join(format!("checkpoints/checkpoint_{it:08}.kiln")));
+        runs::train(profile(&part, &[SHORT, JUDGED]), Some(from), &never).unwrap();
+        assert!(
+            runs::raw_model(&whole, 72) == runs::raw_model(&part, 72),
+            "models differ from {it} on"
+        );
+    }
+}

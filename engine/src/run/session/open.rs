@@ -18,6 +18,7 @@ use crate::record::pictures::PictureWriter;
 use crate::record::run_folder::{Existing, NewRun, RunFolder, RunScene, Which, name_inside, place, stored_name};
 use crate::record::sinks::{JsonEvents, Sinks, Stamp};
 use crate::run::device_loss::{careful, last_loss};
+use crate::run::judges::Judges;
 use crate::run::left_out::LeftOut;
 use crate::run::resolution_phases::Phase;
 use crate::run::watch::{self, Guard, Orders, device_budget};
@@ -298,6 +299,7 @@ impl Session {
         let aloud = outlets.terminal().is_some();
         let sinks = sinks(&profile, &mut folder, outlets, &ready.stamp)?;
         let sampler = sampler(&scene, profile.train.seed)?;
+        let judges = Judges::of(&profile, scene.train.len());
         let (faults, views) = (&open.faults, scene.train.len());
         let watchers = watch::all(&profile, faults, &trainer, &sinks, guard, views, aloud);
         Ok(Self {
@@ -325,6 +327,7 @@ impl Session {
             on_cpu: open.device.caps().kind == DeviceKind::Cpu,
             opened: Some(ready.opened),
             left_out: LeftOut::default(),
+            judges,
             image_bytes: ready.image_bytes,
             stored: false,
             saved_at: None,

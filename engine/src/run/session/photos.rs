@@ -19,9 +19,16 @@ const fn training_view(index: usize) -> ViewId {
 impl Session {
     /// The next training view, and where the device finds its photo. Views whose images cannot be used are passed over.
     pub(super) fn draw(&mut self, iteration: u32) -> Result<(ViewId, Target<'static>), RunError> {
+        let mut spared = 0;
         loop {
             let id = training_view(self.sampler.draw());
             if self.left_out.contains(id) {
+                continue;
+            }
+            if self.is_spared(id.index) {
+                spared += 1;
+                // All others cannot be used.
+                self.trainer.judged.over |= spared > 2 * self.sampler.views();
                 continue;
             }
             if self.trainer.is_resident() {
@@ -96,7 +103,7 @@ impl Session {
         if is_last || self.trainer.is_resident() || !self.orders.prefetch {
             return;
         }
-        let usable = |id: &ViewId| !self.left_out.contains(*id);
+        let usable = |id: &ViewId| !self.left_out.contains(*id) && !self.is_spared(id.index);
         let find = |count| self.sampler.upcoming(count).into_iter().map(training_view).find(usable);
         // Nearly always the very next.
         let Some(id) = find(1).or_else(|| find(AHEAD)) else {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::evaluation::{Evaluation, Told, Trained, lpips_sets};
+use super::super::evaluation::{Evaluation, Measure, Told, Trained, lpips_sets};
+use super::super::judges::{Judges, Verdict};
 use super::Session;
-use crate::eval::{EvalFile, LpipsRange, PoseSource};
+use crate::eval::{EvalFile, LpipsRange, PoseSource, view_metrics};
 use crate::export::{
     Chosen, DeliveryError, ExportError, Format, PlyComments, PlyFlavor, RenderMode, camera_records, camera_records_at,
     deliver, write_ply,
@@ -19,7 +20,7 @@ use crate::run::resolution_phases::Phase;
 use crate::train::TrainError;
 use kiln_config::plugins::Exporter;
 use kiln_gaussians::Gaussians;
-use kiln_scene::Split;
+use kiln_scene::{Split, ViewId};
 
 /// Folder of meshes in that of a run.
 const MESH_FOLDER: &str = "mesh";
@@ -114,6 +115,74 @@ impl Session {
         }
         self.index_evaluations(false)?;
         Ok(stop)
+    }
+
+    /// True for a training view that no step may see yet, because it judges the growth of the model.
+    pub(super) fn is_spared(&self, index: usize) -> bool {
+        let judges = self.judges.as_ref().filter(|_| !self.trainer.judged.over);
+        judges.is_some_and(|judges| judges.views.contains(&index))
+    }
+
+    /// Has the photos that no step has seen judge the model after `iteration`, where they are to.
+    pub(super) fn judge(&mut self, iteration: u32) -> Result<(), RunError> {
+        let due = |judges: &&Judges| !self.trainer.judged.over && judges.is_due(iteration);
+        let Some(judges) = self.judges.as_ref().filter(due).cloned() else {
+            return Ok(());
+        };
+        self.settle()?;
+        self.watch.stop(self.now());
+        let psnr = self.mean_psnr(iteration, &judges.views)?;
+        let mut judged = self.trainer.judged;
+        let verdict = judges.take(iteration, psnr, &mut judged);
+        self.trainer.judged = judged;
+        if judged.over {
+            // The photo that waits in the ring was chosen among fewer.
+            self.trainer.unstage();
+        }
+        match verdict {
+            Verdict::EndBirths(gain) => {
+                let message = judges.end(gain, self.trainer.gaussians());
+                self.event(iteration, Event::Chosen { message })
+            }
+            Verdict::Grow | Verdict::Over => Ok(()),
+        }
+    }
+
+    /// Mean PSNR of training views with the model as it is, dB; not a number where no photo of them can be used.
+    fn mean_psnr(&mut self, iteration: u32, views: &[usize]) -> Result<f64, RunError> {
+        let full;
+        let phase = if self.phase.is_full() {
+            &self.phase
+        } else {
+            full = Phase::at(&self.profile, &self.scene, u32::MAX)?;
+            &full
+        };
+        let mut device = Trained {
+            trainer: &mut self.trainer,
+            lpips: None,
+        };
+        let (mut sum, mut count, mut left_out) = (0.0, 0_u32, Vec::new());
+        for &index in views {
+            let id = ViewId {
+                split: Split::Train,
+                index,
+            };
+            let Some(view) = phase.scene.view(id) else { continue };
+            match phase.store.get(id) {
+                Ok(photo) => {
+                    let camera = device.camera(id, view, &photo)?;
+                    let size_px = [camera.width_px, camera.height_px];
+                    let sums = device.sums(&camera, &photo, false)?.sums;
+                    sum += view_metrics(&sums, size_px, photo.mask().is_some())?.psnr_image;
+                    count += 1;
+                }
+                Err(error) => left_out.push((id, error)),
+            }
+        }
+        for (id, error) in left_out {
+            self.leave_out(iteration, id, &error)?;
+        }
+        Ok(sum / f64::from(count))
     }
 
     /// Adds evaluations to the index of the run whose pictures are written; all of them when the caller can wait.

@@ -24,6 +24,7 @@ use file::CheckpointReader;
 pub use folder::{checkpoint_path, kept, list};
 use planes::Stored;
 
+use super::judged::Judged;
 use super::peaks::Peaks;
 use super::uniforms::GroupSteps;
 use crate::export::disk_of_process;
@@ -63,6 +64,9 @@ pub struct CheckpointState {
     /// Largest memory figures so far.
     #[serde(default)]
     pub peaks: Peaks,
+    /// How photos that are left out of training have judged the growth.
+    #[serde(default, skip_serializing_if = "Judged::is_none")]
+    pub judged: Judged,
     /// Steps left out so far because they were not finite.
     #[serde(default)]
     pub skipped_steps: u32,

@@ -61,7 +61,7 @@ impl Trainer {
         }
         let events = schedule::events_at(&self.profile, iteration);
         let densify = Job::Densify {
-            held: self.growth.is_held(iteration),
+            held: self.growth.is_held(iteration) || self.judged.ends_births(iteration),
             large: events.prune_large,
         };
         let due = [

@@ -222,6 +222,7 @@ impl Trainer {
             t_s,
             skipped: counters.skipped,
             peaks: self.peaks(),
+            judged: self.judged,
             skipped_steps: self.banding.skipped,
             capacities: self.report.capacities,
             variants: self.tensors.variants,
@@ -245,6 +246,7 @@ impl Trainer {
         self.noted = self.iteration;
         self.over = self.iteration;
         self.earlier_peaks = from.state().peaks;
+        self.judged = from.state().judged;
         self.banding.skipped = from.state().skipped_steps;
         self.held = None;
         if from.state().neighbors {
