@@ -1,14 +1,27 @@
-//! `kiln-lab synth`: scenes made up for measurements.
+//! `kiln-lab synth`: scenes made up for measurements, as COLMAP models with any number of points and pixels.
+//!
+//! `sheets` is for speed and memory and says nothing about shapes; the photos of `solids` show one world, and `faults` makes them
+//! as bad as those of a casual capture while their truth stays known.
 
+mod colmap;
+mod faults;
 mod lens;
+mod maps;
+mod pictures;
+mod pose;
 mod scene;
+mod settings;
+mod sheets;
 mod solids;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-pub use scene::{Synthetic, SyntheticKind};
+pub use faults::{ExifKind, Faults};
+pub use settings::{Synthetic, SyntheticKind};
 use xtask::failure::{Failure, Result};
 use xtask::say;
 use xtask::steps::Steps;
@@ -17,7 +30,8 @@ const EXAMPLES: &str = "\
 Examples:
   kiln-lab synth scene --gaussians 6000000 --visible 3000000
   kiln-lab synth scene --size 3840x2160 && kiln train scene -r 1 --iterations 400
-  kiln-lab synth scene --kind solids --size 512x384 --gaussians 10000 --views 48";
+  kiln-lab synth scene --kind solids --size 512x384 --gaussians 10000 --views 48
+  kiln-lab synth scene --kind solids --size 512x384 --movers 0.1 --drift 0.5 --vignetting 0.3 --blur 0.1";
 
 /// What to write, and where.
 #[derive(Args, Clone, Debug)]

@@ -7,116 +7,61 @@
 use kiln_mesh::solids::{self, Kind, Place};
 use kiln_twins::rng::uniform;
 
+use super::faults::Figure;
 use super::lens::Optics;
-
-type Vec3 = [f64; 3];
+use super::pose::{Pose, Vec3, dot};
 
 /// Side of the square's cells, world units.
 const CELL: f64 = 0.08;
-/// Distance of the cameras from the point they look at,
-pub(super) const DISTANCE: f64 = 3.2;
-/// and of those with wide lenses, which have the square all around them.
-pub(super) const NEAR_DISTANCE: f64 = 1.3;
-/// That point's height.
-const MIDDLE: f64 = 0.25;
-
-/// A world-to-camera pose: rotation rows and translation, OpenCV axes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pose {
-    pub(super) rotation: [Vec3; 3],
-    pub(super) translation: Vec3,
-}
-
-impl Pose {
-    /// The pose of a view: turns by the golden angle, so that every 8th view is as far from the others as they are from
-    /// each other, on three rings.
-    pub(super) fn of(view: u32) -> Self {
-        Self::at(view, DISTANCE)
-    }
-
-    /// The same at another distance from the point it looks at.
-    pub(super) fn at(view: u32, distance: f64) -> Self {
-        let azimuth = f64::from(view) * 2.399_963_229_728_653;
-        let height = [0.35_f64, 0.6, 0.9][(view % 3) as usize];
-        let towards = [height.cos() * azimuth.cos(), height.cos() * azimuth.sin(), height.sin()];
-        let forward = towards.map(|v| -v);
-        let right = normalized(cross(forward, [0.0, 0.0, 1.0]));
-        let rotation = [right, cross(forward, right), forward];
-        let position = [
-            distance * towards[0],
-            distance * towards[1],
-            distance * towards[2] + MIDDLE,
-        ];
-        Self {
-            rotation,
-            translation: rotation.map(|row| -dot(row, position)),
-        }
-    }
-
-    /// The camera's centre.
-    fn position(&self) -> Vec3 {
-        [0, 1, 2].map(|axis| {
-            -(0..3)
-                .map(|row| self.rotation[row][axis] * self.translation[row])
-                .sum::<f64>()
-        })
-    }
-
-    /// The direction, in the world, of a direction in the camera.
-    fn turn(&self, local: Vec3) -> Vec3 {
-        [0, 1, 2].map(|axis| (0..3).map(|row| self.rotation[row][axis] * local[row]).sum())
-    }
-
-    /// The rotation as a unit quaternion, real part first.
-    pub(super) fn quaternion(&self) -> [f64; 4] {
-        let r = &self.rotation;
-        // The largest of the four is taken from the diagonal, the others follow from it (Shepperd 1978).
-        let trace = r[0][0] + r[1][1] + r[2][2];
-        let squares = [trace, r[0][0], r[1][1], r[2][2]];
-        let largest = (0..4).fold(0, |best, at| if squares[at] > squares[best] { at } else { best });
-        let twice = if largest == 0 {
-            (1.0 + trace).sqrt()
-        } else {
-            (1.0 + 2.0 * squares[largest] - trace).sqrt()
-        };
-        let scale = 0.5 / twice;
-        let anti = [r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]].map(|v| v * scale);
-        let sum = |a: usize, b: usize| (r[a][b] + r[b][a]) * scale;
-        match largest {
-            0 => [0.5 * twice, anti[0], anti[1], anti[2]],
-            1 => [anti[0], 0.5 * twice, sum(0, 1), sum(0, 2)],
-            2 => [anti[1], sum(0, 1), 0.5 * twice, sum(1, 2)],
-            _ => [anti[2], sum(0, 2), sum(1, 2), 0.5 * twice],
-        }
-    }
-}
-
 /// Red, green, blue of every pixel, row by row: the mean over `samples` by `samples` rays each.
 pub(super) fn photo(pose: &Pose, optics: &Optics, samples: u32) -> Vec<u8> {
-    let [width, height] = optics.size_px;
+    pixels(optics.size_px)
+        .flat_map(|corner| bytes(pixel(pose, optics, samples, corner, &[]).0))
+        .collect()
+}
+
+/// Upper left corners of the pixels of a photo, row by row.
+pub(super) fn pixels([width, height]: [u32; 2]) -> impl Iterator<Item = [f64; 2]> {
+    (0..width * height).map(move |pixel| [f64::from(pixel % width), f64::from(pixel / width)])
+}
+
+/// Red, green, blue of a pixel with this corner, 0 to 1, the mean over `samples` by `samples` rays; and the share of the rays
+/// that meet one of `figures` first.
+pub(super) fn pixel(pose: &Pose, optics: &Optics, samples: u32, corner: [f64; 2], figures: &[Figure]) -> (Vec3, f64) {
     let origin = pose.position();
     let share = 1.0 / f64::from(samples * samples);
-    let mut bytes = Vec::with_capacity(3 * (width * height) as usize);
-    for pixel in 0..width * height {
-        let corner = [f64::from(pixel % width), f64::from(pixel / width)];
-        let mut sum = [0.0; 3];
-        for sample in 0..samples * samples {
-            let offset = [sample % samples, sample / samples].map(|at| (f64::from(at) + 0.5) / f64::from(samples));
-            let direction = pose.turn(optics.ray([corner[0] + offset[0], corner[1] + offset[1]]));
-            if let Some((_, place)) = solids::cast(origin, direction) {
-                for (channel, value) in sum.iter_mut().zip(color(&place)) {
-                    *channel += value * share;
-                }
+    let (mut sum, mut covered) = ([0.0; 3], 0.0);
+    for sample in 0..samples * samples {
+        let offset = [sample % samples, sample / samples].map(|at| (f64::from(at) + 0.5) / f64::from(samples));
+        let direction = pose.turn(optics.ray([corner[0] + offset[0], corner[1] + offset[1]]));
+        let thing = solids::cast(origin, direction);
+        let before = thing.as_ref().map_or(f64::INFINITY, |(away, _)| *away);
+        let figure = figures
+            .iter()
+            .filter_map(|figure| figure.cast(origin, direction))
+            .filter(|(away, _)| *away < before)
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        covered += f64::from(u8::from(figure.is_some())) * share;
+        let color = figure
+            .map(|(_, color)| color)
+            .or_else(|| thing.map(|(_, place)| color(&place)));
+        if let Some(color) = color {
+            for (channel, value) in sum.iter_mut().zip(color) {
+                *channel += value * share;
             }
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a mean of colours between 0 and 1"
-        )]
-        bytes.extend(sum.map(|value| (255.0 * value).round() as u8));
     }
-    bytes
+    (sum, covered)
+}
+
+/// A colour from 0 to 1 in 8 bits a channel.
+pub(super) fn bytes(color: Vec3) -> [u8; 3] {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a mean of colours between 0 and 1"
+    )]
+    color.map(|value| (255.0 * value).round() as u8)
 }
 
 /// Depth along the optical axis through every pixel's centre, row by row; 0 where there is nothing.
@@ -245,25 +190,9 @@ fn stripes(at: Vec3, index: usize) -> Vec3 {
     if on { a } else { b }
 }
 
-fn dot(a: Vec3, b: Vec3) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
-}
-
-fn normalized(v: Vec3) -> Vec3 {
-    let length = dot(v, v).sqrt();
-    v.map(|x| x / length)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::pose::DISTANCE;
     use super::*;
 
     #[test]
@@ -281,38 +210,6 @@ mod tests {
                     let found = f64::from(small[3 * (row * 24 + column) + channel]);
                     assert!((mean - found).abs() <= 1.0, "{column} {row}: {mean} {found}");
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn poses_are_rotations_that_look_at_the_middle_and_quaternions_say_the_same() {
-        for view in 0..24 {
-            let pose = Pose::of(view);
-            let [a, b, c] = pose.rotation;
-            assert!(dot(a, b).abs() < 1e-12 && (dot(cross(a, b), c) - 1.0).abs() < 1e-12);
-            let towards = [0, 1, 2].map(|axis| [0.0, 0.0, MIDDLE][axis] - pose.position()[axis]);
-            assert!((dot(c, towards) - DISTANCE).abs() < 1e-9);
-            let [w, x, y, z] = pose.quaternion();
-            let rows = [
-                [
-                    1.0 - 2.0 * (y * y + z * z),
-                    2.0 * (x * y - w * z),
-                    2.0 * (x * z + w * y),
-                ],
-                [
-                    2.0 * (x * y + w * z),
-                    1.0 - 2.0 * (x * x + z * z),
-                    2.0 * (y * z - w * x),
-                ],
-                [
-                    2.0 * (x * z - w * y),
-                    2.0 * (y * z + w * x),
-                    1.0 - 2.0 * (x * x + y * y),
-                ],
-            ];
-            for (row, wanted) in rows.as_flattened().iter().zip(pose.rotation.as_flattened()) {
-                assert!((row - wanted).abs() < 1e-12, "view {view}: {rows:?}");
             }
         }
     }
