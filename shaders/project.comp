@@ -142,7 +142,8 @@ void main() {
     color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
     if ((u.flags & FLAG_NEAR) != 0u) {
-        color = vec3(p.depth < u.near_limit ? 1.0 : 0.0);
+        // Below 0 nothing is near: the render is the sum of depths by blending weights.
+        color = vec3(u.near_limit < 0.0 ? p.depth : float(p.depth < u.near_limit));
         clamped = 0u;
     }
 

@@ -341,10 +341,15 @@ pub fn project<R: Real>(
     (visible.n_tiles > 0).then_some(visible)
 }
 
-/// The record that a rendering of near light blends: white where its depth is below `limit`, black elsewhere.
+/// The record that a rendering of near light blends: white where its depth is below `limit`, black elsewhere; with a limit below 0
+/// its depth as colour.
 #[must_use]
 pub fn as_near<R: Real>(visible: &Visible<R>, limit: R) -> Visible<R> {
-    let near = if visible.depth < limit { R::ONE } else { R::ZERO };
+    let near = match (limit < R::ZERO, visible.depth < limit) {
+        (true, _) => visible.depth,
+        (_, true) => R::ONE,
+        _ => R::ZERO,
+    };
     Visible {
         rgb: [near; 3],
         clamped: [false; 3],

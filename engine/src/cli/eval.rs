@@ -7,7 +7,7 @@ use super::listener::Listener;
 use super::request::Eval;
 use super::{Exit, Failure, UsageError, eval_mesh};
 use crate::eval::LpipsRange;
-use crate::eval::{EvalFile, LOW_DB, NamedView, SetReport};
+use crate::eval::{EvalFile, LOW_DB, NamedView, SeenBy, SetReport};
 use crate::export::write_json;
 use crate::jobs::{News, Opened, Purpose};
 use crate::project::{ProjectFolder, evaluation_path};
@@ -69,7 +69,26 @@ fn print(file: &EvalFile, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if let Some(mean) = file.mean_opacity {
         writeln!(out, "mean opacity {mean:.4}")?;
     }
-    file.set(Split::Test).map_or(Ok(()), |test| print_worst(test, out))
+    if let Some(test) = file.set(Split::Test) {
+        print_worst(test, out)?;
+    }
+    file.seen_by.as_ref().map_or(Ok(()), |seen| print_seen(seen, out))
+}
+
+/// Prints a table with a row for each number of cameras that has pixels.
+fn print_seen(seen: &SeenBy, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "pixels of test views by how many of {} see what they show",
+        count(seen.training_views, "training camera")
+    )?;
+    writeln!(out, "  {:<8}{:>8}{:>12}", "seen by", "share", "psnr_image")?;
+    for class in &seen.classes {
+        let Some(psnr) = class.psnr_image else { continue };
+        let (name, share) = (&class.cameras, 100.0 * class.share);
+        writeln!(out, "  {name:<8}{share:>6.1} %{psnr:>12.3}")?;
+    }
+    Ok(())
 }
 
 /// Prints the worst test view and those far under the median.
@@ -168,7 +187,7 @@ pub(super) fn plain(name: &str) -> String {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use super::*;
-    use crate::eval::{ViewMetrics, ViewRow};
+    use crate::eval::{SeenClass, ViewMetrics, ViewRow};
 
     fn file(lpips: Option<f64>) -> EvalFile {
         let mut file = EvalFile::new(7, 1000, 1.5, LpipsRange::MinusOneOne);
@@ -252,6 +271,35 @@ mod tests {
         assert_eq!(json["test"]["median"], 27.3);
         assert_eq!(json["test"]["low_views"][1]["fog_share"], 0.5512);
         assert_eq!(json["test"]["worst_fog_share"], 0.5512);
+    }
+
+    #[test]
+    fn pixels_are_listed_by_the_cameras_that_see_them() {
+        let mut file = file(None);
+        let class = |cameras: &str, share: f64, psnr_image| SeenClass {
+            cameras: cameras.to_owned(),
+            share,
+            psnr_image,
+        };
+        file.seen_by = Some(SeenBy {
+            training_views: 21,
+            every_px: 4,
+            tolerance: 0.05,
+            classes: vec![
+                class("0", 0.0625, Some(15.5)),
+                class("1", 0.0, None),
+                class("more", 0.9375, Some(30.25)),
+            ],
+        });
+        let table = "PSNR in dB\n\
+            pixels of test views by how many of 21 training cameras see what they show\n  \
+              seen by    share  psnr_image\n  \
+              0          6.2 %      15.500\n  \
+              more      93.8 %      30.250\n";
+        let text = printed(&file, false);
+        assert!(text.ends_with(table), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&printed(&file, true)).unwrap();
+        assert_eq!(json["seen_by"]["classes"][1]["psnr_image"], serde_json::Value::Null);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::seen::SeenBy;
 use super::spread::{NamedView, Spread, spread};
 use super::{Means, ViewRow, means};
 use crate::export::milliseconds;
@@ -104,6 +105,10 @@ pub struct EvalFile {
     pub test: Option<SetReport>,
     /// Training views; null when none were evaluated.
     pub train: Option<SetReport>,
+    /// Pixels of the held-out views by how many training cameras see what they show; there in evaluations of stored models
+    /// (`kiln eval`), for which the model is drawn from all training cameras.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_by: Option<SeenBy>,
 }
 
 impl EvalFile {
@@ -129,6 +134,7 @@ impl EvalFile {
             poses: None,
             test: None,
             train: None,
+            seen_by: None,
         }
     }
 

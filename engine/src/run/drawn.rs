@@ -96,6 +96,7 @@ impl<'a> Drawn<'a> {
             lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
             shown: 0,
             corrected: self.profile.corrects_colors(),
+            counted: false,
         };
         let mut file = EvalFile::new(0, 0, 0.0, LpipsRange::ZeroOne);
         let left_out = evaluation.run(&mut renderer, &mut file, &mut |reported| {

@@ -4,7 +4,7 @@
 use super::RunError;
 use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
-use crate::eval::{EvalFile, ViewRow, corrected_psnr, fog_share, view_metrics};
+use crate::eval::{EvalFile, SeenBy, TestedPixels, ViewRow, corrected_psnr, fog_share, seen_by, view_metrics};
 use crate::plan::{AHEAD, ViewSums};
 use crate::record::events::{Progress, Stage};
 use crate::record::{EvaluatedView, masked_pair};
@@ -31,6 +31,11 @@ pub(super) trait Measure {
     /// Renders `camera` over black with splats nearer than `limit` (depth, world units) white and all others black;
     /// `None` without splats.
     fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError>;
+
+    /// Mean depth of the splats that every pixel shows, 0 for none; `None` where training cameras are not counted.
+    fn depths(&mut self, _camera: &Camera) -> Result<Option<Vec<f32>>, RunError> {
+        Ok(None)
+    }
 
     /// LPIPS of a pair; `None` without weights or workspace.
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError>;
@@ -73,6 +78,9 @@ impl Measure for Trained<'_> {
     }
 }
 
+/// Most training cameras that are counted: the model is drawn for each.
+const MOST_COUNTED: usize = 1000;
+
 /// What to evaluate.
 pub(super) struct Evaluation<'a> {
     /// Views at full training resolution.
@@ -85,6 +93,8 @@ pub(super) struct Evaluation<'a> {
     pub(super) shown: usize,
     /// Views are also measured after their colours were corrected.
     pub(super) corrected: bool,
+    /// Training cameras are counted that see what pixels of test views show, which draws the model from all of them.
+    pub(super) counted: bool,
 }
 
 /// What an evaluation reports while it goes on.
@@ -105,6 +115,7 @@ impl Evaluation<'_> {
         tell: &mut dyn FnMut(Told) -> Result<(), RunError>,
     ) -> Result<Vec<(ViewId, SceneError)>, RunError> {
         let mut left_out = Vec::new();
+        let mut tested = Vec::new();
         for (split, indices) in chosen(self.scene) {
             let mut rows = Vec::with_capacity(indices.len());
             for (position, index) in indices.iter().copied().enumerate() {
@@ -125,7 +136,7 @@ impl Evaluation<'_> {
                     Ok(photo) => {
                         let camera = device.camera(id, view, &photo)?;
                         let seen = (view, &camera, &photo);
-                        let (row, shown) = self.view(device, split, seen, file, position < self.shown)?;
+                        let (row, shown) = self.view(device, split, seen, file, position < self.shown, &mut tested)?;
                         rows.push(row);
                         if let Some(shown) = shown {
                             tell(Told::View(shown))?;
@@ -141,6 +152,7 @@ impl Evaluation<'_> {
             }
             file.put(split, rows);
         }
+        file.seen_by = self.seen_by(device, tested, tell)?;
         Ok(left_out)
     }
 
@@ -151,10 +163,12 @@ impl Evaluation<'_> {
         (view, camera, photo): (&View, &Camera, &Photo),
         file: &EvalFile,
         is_shown: bool,
+        tested: &mut Vec<TestedPixels>,
     ) -> Result<(ViewRow, Option<EvaluatedView>), RunError> {
         let size_px = [camera.width_px, camera.height_px];
         let with_lpips = self.lpips_of.contains(&split) && size_px.iter().all(|side| *side >= LPIPS_LEAST_PX);
-        let result = device.sums(camera, photo, with_lpips || is_shown || self.corrected)?;
+        let is_counted = self.counted && split == Split::Test && self.scene.train.len() <= MOST_COUNTED;
+        let result = device.sums(camera, photo, with_lpips || is_shown || self.corrected || is_counted)?;
         let mut lpips = None;
         if let (Some(image), true) = (&result.image, with_lpips) {
             let masked = masked_pair(image, photo);
@@ -172,6 +186,11 @@ impl Evaluation<'_> {
             Some(limit) => device.near_light(camera, limit)?.as_deref().and_then(fog_share),
             None => None,
         };
+        if let (true, Some(image)) = (is_counted, &result.image)
+            && let Some(depths) = device.depths(camera)?
+        {
+            tested.push(TestedPixels::new(camera, &depths, image, photo, photo.mask()));
+        }
         let row = ViewRow {
             name: view.id.clone(),
             width: size_px[0],
@@ -195,6 +214,30 @@ impl Evaluation<'_> {
             _ => None,
         };
         Ok((row, shown))
+    }
+
+    /// Draws the depths of all training cameras, one at a time, and counts those that see what the pixels of test views show.
+    fn seen_by(
+        &self,
+        device: &mut dyn Measure,
+        mut tested: Vec<TestedPixels>,
+        tell: &mut dyn FnMut(Told) -> Result<(), RunError>,
+    ) -> Result<Option<SeenBy>, RunError> {
+        if tested.is_empty() {
+            return Ok(None);
+        }
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let total = count(self.scene.train.len());
+        for (done, view) in (1..).zip(&self.scene.train) {
+            if let Some(depths) = device.depths(&view.camera)? {
+                tested
+                    .iter_mut()
+                    .for_each(|view_pixels| view_pixels.count(&view.camera, &depths));
+            }
+            let stage = Stage::Eval;
+            tell(Told::Progress(Progress { stage, done, total }))?;
+        }
+        Ok(seen_by(&tested, total))
     }
 }
 

@@ -312,6 +312,7 @@ impl<'a> Stored<'a> {
                 None => 0,
             },
             corrected: self.profile.corrects_colors(),
+            counted: true,
         };
         let Self {
             open,

@@ -112,6 +112,11 @@ pub(crate) fn for_near_light(uniforms: &mut StepUniforms, limit: f32) {
     uniforms.background[..3].fill(0.0);
 }
 
+/// Makes of uniforms that render a view those that render its depths: over black, the colour of a splat is its depth.
+pub(crate) fn for_depths(uniforms: &mut StepUniforms) {
+    for_near_light(uniforms, -1.0);
+}
+
 /// Uniforms of training iteration `iteration`; `steps` already counts this step.
 #[must_use]
 pub(super) fn train(

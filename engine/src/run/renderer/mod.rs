@@ -13,8 +13,8 @@ use super::evaluation::Measure;
 use super::model_parts::{Bounds, ModelParts};
 use super::reach::View;
 use super::{RunError, StoredError};
-use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsWeights, Pair};
+use crate::eval::{LpipsRange, mean_depths};
 use crate::plan::{Look, OpenDevice, ViewSums};
 use crate::step::{Capacities, TileTooFull};
 use crate::train::{TrainError, uniforms};
@@ -297,6 +297,13 @@ impl Measure for Renderer<'_> {
         let mut block = uniforms::render(self.profile, camera, &self.look);
         uniforms::for_near_light(&mut block, limit);
         Ok(self.draw_block(&block, &[], true)?.image)
+    }
+
+    fn depths(&mut self, camera: &Camera) -> Result<Option<Vec<f32>>, RunError> {
+        let mut block = uniforms::render(self.profile, camera, &self.look);
+        uniforms::for_depths(&mut block);
+        let image = self.draw_block(&block, &[], true)?.image;
+        Ok(image.map(|image| mean_depths(&image)))
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError> {

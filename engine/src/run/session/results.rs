@@ -79,6 +79,7 @@ impl Session {
             lpips_of: lpips_sets(self.on_cpu, is_last),
             shown: self.profile.eval.views_logged as usize,
             corrected: self.profile.corrects_colors(),
+            counted: false,
         };
         let mut device = Trained {
             trainer: &mut self.trainer,
