@@ -142,8 +142,9 @@ void main() {
     color = mix(color, vec3(0.0), lessThan(color, vec3(0.0)));
 
     if ((u.flags & FLAG_NEAR) != 0u) {
-        // Below 0 nothing is near: the render is the sum of depths by blending weights.
-        color = vec3(u.near_limit < 0.0 ? p.depth : float(p.depth < u.near_limit));
+        float away = log(p.depth);
+        // Below 0 nothing is near: the render is the first three moments of the depths' logarithms by blending weights.
+        color = u.near_limit < 0.0 ? away * vec3(1.0, away, away * away) : vec3(p.depth < u.near_limit ? 1.0 : 0.0);
         clamped = 0u;
     }
 

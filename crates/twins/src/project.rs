@@ -342,16 +342,13 @@ pub fn project<R: Real>(
 }
 
 /// The record that a rendering of near light blends: white where its depth is below `limit`, black elsewhere; with a limit below 0
-/// its depth as colour.
+/// the first three powers of its depth's logarithm.
 #[must_use]
 pub fn as_near<R: Real>(visible: &Visible<R>, limit: R) -> Visible<R> {
-    let near = match (limit < R::ZERO, visible.depth < limit) {
-        (true, _) => visible.depth,
-        (_, true) => R::ONE,
-        _ => R::ZERO,
-    };
+    let (away, near) = (visible.depth.ln(), if visible.depth < limit { R::ONE } else { R::ZERO });
+    let moments = [away, away * away, away * away * away];
     Visible {
-        rgb: [near; 3],
+        rgb: if limit < R::ZERO { moments } else { [near; 3] },
         clamped: [false; 3],
         ..*visible
     }

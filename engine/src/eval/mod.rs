@@ -19,5 +19,5 @@ pub use file::{EvalFile, LpipsRange, PoseSource, SetReport};
 pub use fog::fog_share;
 pub use pictures::{Picture, PictureError};
 pub use report::{Means, ReportError, ViewMetrics, ViewRow, means, view_metrics};
-pub use seen::{SeenBy, SeenClass, TestedPixels, mean_depths, seen_by};
+pub use seen::{SeenBy, SeenClass, TestedPixels, depths, seen_by};
 pub use spread::{LOW_DB, NamedView, Spread, spread};

@@ -1,7 +1,7 @@
 //! How many training cameras see what a test view shows, and how good the view is there.
 //!
 //! A place that one camera saw, or none, is a guess of the model; a mean over pixels hides how good its guesses are. The place of a
-//! pixel is where the model has it: at the mean depth of its splats by their blending weights. A training camera sees it when its
+//! pixel is where the model has it: at the depth where half of its light is blocked. A training camera sees it when its
 //! picture contains the place and its own depth there is the same to [`TOLERANCE`]: with something in front it does not, and fog
 //! before a test camera, which training cameras look through, is seen by none. Every [`EVERY_PX`]th pixel of every such row is looked
 //! at. Masks of training photos do not count.
@@ -17,7 +17,9 @@ pub const EVERY_PX: u32 = 4;
 /// Share of a depth by which two depths of one place may differ.
 pub const TOLERANCE: f64 = 0.05;
 /// Least share of a pixel's light that splats block, for there to be a depth.
-const LEAST_COVERED: f32 = 0.5;
+const LEAST_COVERED: f64 = 0.5;
+/// Depths that differ by less than this share, about, are one: sums in f32 tell no two apart.
+const LEAST_DEVIATION: f64 = 0.01;
 /// Fewest cameras of each class, but for pixels without a depth, and its name.
 const CLASSES: [(u16, &str); 5] = [(0, "0"), (1, "1"), (2, "2"), (3, "3-5"), (6, "more")];
 /// Name of the class of pixels that have no depth.
@@ -47,20 +49,36 @@ pub struct SeenClass {
     pub psnr_image: Option<f64>,
 }
 
-/// Depths of a picture, row by row, 0 for none. `image` is a rendering over black with the depth of each splat as its red, and the
-/// transmittance as fourth value (`StepUniforms` flag `NEAR` with a limit below 0).
+/// Depths of a picture, row by row, 0 for none. `image` is a rendering over black with the first three powers of the logarithm of
+/// each splat's depth as its colour, and the transmittance as fourth value (`StepUniforms` flag `NEAR` with a limit below 0).
+///
+/// Two depths and their weights follow from the sum of the weights and these three moments, as if all splats lay at the two (Gaussian
+/// quadrature): haze and what is behind it, or the two sides of an edge. The nearer one is the depth where it blocks half of the
+/// light, and else the other. A mean depth would lie between them, where nothing is.
 #[must_use]
-pub fn mean_depths(image: &[[f32; 4]]) -> Vec<f32> {
-    let depth = |&[sum, _, _, left]: &[f32; 4]| {
-        let covered = 1.0 - left;
-        let depth = sum / covered;
-        if covered >= LEAST_COVERED && depth.is_finite() {
-            depth
-        } else {
-            0.0
-        }
+pub fn depths(image: &[[f32; 4]]) -> Vec<f32> {
+    image.iter().map(|pixel| depth(pixel).unwrap_or(0.0)).collect()
+}
+
+fn depth(pixel: &[f32; 4]) -> Option<f32> {
+    let [first, second, third, left] = pixel.map(f64::from);
+    let covered = 1.0 - left;
+    if covered.is_nan() || covered < LEAST_COVERED {
+        return None;
+    }
+    let [first, second, third] = [first, second, third].map(|sum| sum / covered);
+    let deviation = (second - first * first).max(0.0).sqrt();
+    let away = if deviation < LEAST_DEVIATION {
+        first
+    } else {
+        let skewness = (third - 3.0 * first * second + 2.0 * first.powi(3)) / deviation.powi(3);
+        let root = (skewness * skewness + 4.0).sqrt();
+        let weight_of_nearer = 0.5 * (1.0 + skewness / root);
+        let side = if covered * weight_of_nearer >= 0.5 { -root } else { root };
+        first + 0.5 * deviation * (skewness + side)
     };
-    image.iter().map(depth).collect()
+    #[expect(clippy::cast_possible_truncation, reason = "as the depths that it is of")]
+    Some(away.exp() as f32).filter(|depth| depth.is_finite() && *depth > 0.0)
 }
 
 /// The pixels of a test view that are looked at.
@@ -271,8 +289,31 @@ mod tests {
     }
 
     #[test]
-    fn depths_are_means_of_what_blocks_half_of_the_light() {
-        let image = [[3.0, 3.0, 3.0, 0.25], [1.0, 1.0, 1.0, 0.6], [f32::NAN, 0.0, 0.0, 0.0]];
-        assert_eq!(mean_depths(&image), [4.0, 0.0, 0.0]);
+    fn depths_are_where_half_of_the_light_is_blocked() {
+        let pixel = |splats: &[(f64, f64)]| {
+            let moment = |power| {
+                splats
+                    .iter()
+                    .map(|(depth, weight)| weight * depth.ln().powi(power))
+                    .sum::<f64>()
+            };
+            let left = 1.0 - splats.iter().map(|(_, weight)| weight).sum::<f64>();
+            [moment(1), moment(2), moment(3), left].map(|value| value as f32)
+        };
+        for (splats, wanted) in [
+            (&[(4.0, 0.75)][..], 4.0),
+            // thin haze before a wall, thick haze, and a wall that shows through a thin one
+            (&[(0.5, 0.2), (30.0, 0.75)], 30.0),
+            (&[(0.5, 0.6), (30.0, 0.35)], 0.5),
+            (&[(2.0, 0.45), (2.2, 0.5)], 2.2),
+            (&[(2.0, 0.45), (2.0001, 0.5)], 2.0),
+        ] {
+            let found = depth(&pixel(splats)).unwrap();
+            assert!((found / wanted - 1.0).abs() < 2e-3, "{splats:?}: {found}");
+        }
+        // haze of many depths
+        let found = depth(&pixel(&[(0.5, 0.1), (1.0, 0.1), (2.0, 0.1), (8.0, 0.3), (8.4, 0.35)])).unwrap();
+        assert!((found / 8.0 - 1.0).abs() < 0.12, "{found}");
+        assert_eq!(super::depths(&[pixel(&[(1.0, 0.4)]), [f32::NAN; 4]]), [0.0, 0.0]);
     }
 }

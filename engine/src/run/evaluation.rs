@@ -32,7 +32,7 @@ pub(super) trait Measure {
     /// `None` without splats.
     fn near_light(&mut self, camera: &Camera, limit: f32) -> Result<Option<Vec<[f32; 4]>>, RunError>;
 
-    /// Mean depth of the splats that every pixel shows, 0 for none; `None` where training cameras are not counted.
+    /// Depth at which half of the light of every pixel is blocked, 0 for none; `None` where training cameras are not counted.
     fn depths(&mut self, _camera: &Camera) -> Result<Option<Vec<f32>>, RunError> {
         Ok(None)
     }

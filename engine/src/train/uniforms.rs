@@ -112,7 +112,8 @@ pub(crate) fn for_near_light(uniforms: &mut StepUniforms, limit: f32) {
     uniforms.background[..3].fill(0.0);
 }
 
-/// Makes of uniforms that render a view those that render its depths: over black, the colour of a splat is its depth.
+/// Makes of uniforms that render a view those that render its depths: over black, the colour of a splat is the first three powers of
+/// its depth's logarithm.
 pub(crate) fn for_depths(uniforms: &mut StepUniforms) {
     for_near_light(uniforms, -1.0);
 }

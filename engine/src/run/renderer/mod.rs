@@ -14,7 +14,7 @@ use super::model_parts::{Bounds, ModelParts};
 use super::reach::View;
 use super::{RunError, StoredError};
 use crate::eval::lpips::{Lpips, LpipsWeights, Pair};
-use crate::eval::{LpipsRange, mean_depths};
+use crate::eval::{LpipsRange, depths};
 use crate::plan::{Look, OpenDevice, ViewSums};
 use crate::step::{Capacities, TileTooFull};
 use crate::train::{TrainError, uniforms};
@@ -303,7 +303,7 @@ impl Measure for Renderer<'_> {
         let mut block = uniforms::render(self.profile, camera, &self.look);
         uniforms::for_depths(&mut block);
         let image = self.draw_block(&block, &[], true)?.image;
-        Ok(image.map(|image| mean_depths(&image)))
+        Ok(image.map(|image| depths(&image)))
     }
 
     fn lpips(&mut self, pair: &Pair<'_, 4>, range: LpipsRange) -> Result<Option<f64>, RunError> {
