@@ -60,7 +60,8 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         // photos carry masks in every other list, and their cameras a lens
         capacities.masked = !capacities.masked;
         capacities.lens = capacities.masked;
-        let with_masks: &[&str] = if capacities.masked { &["alpha", "exposure"] } else { &[] };
+        let with_masks: &[&str] = if capacities.masked { &["alpha"] } else { &[] };
+        capacities.photo_colors = capacities.masked;
         capacities.losses = losses(with_masks);
         capacities.poses = if capacities.masked { 2 } else { 0 };
         capacities.storage = match capacities.storage {

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::MeshMethod;
+use super::{MeshMethod, PhotoColors};
 use super::profile::{Background, Profile};
 use crate::plugins::{
     Auto, Checker, DssimOptions, FixedOptions, Init, L1Options, Loss, MeshOptions, Optimizer, Strategy,
@@ -132,6 +132,7 @@ impl Profile {
         profile.dataset.normals = None;
         profile.sugar = None;
         profile.train.dropout = 0.0;
+        profile.train.photo_colors = PhotoColors::Off;
         profile.schedule.resolution.clear();
         profile.schedule.sh_every = 1000;
         let bound = *profile.bound.get_or_insert_default();

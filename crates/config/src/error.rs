@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::moved::instead_of;
+use super::moved::{instead_of, instead_of_value};
 
 /// Where a value was written: a file and a line, or a command-line flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,6 +160,9 @@ impl ConfigError {
             }
             Self::UnknownKey { known, .. } if known.is_empty() => Some("no keys exist there".to_owned()),
             Self::UnknownKey { known, .. } => Some(format!("known keys, nearest first: {}", known.join(", "))),
+            Self::UnknownValue { key, found, .. } if let Some(instead) = instead_of_value(key, found) => {
+                Some(instead.to_owned())
+            }
             Self::UnknownValue { known, .. } => Some(format!("known, nearest first: {}", known.join(", "))),
             Self::UnknownName { what, known, .. } => {
                 let known = known.join(", ");

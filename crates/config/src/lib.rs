@@ -22,6 +22,7 @@ mod most_gaussians;
 mod moved;
 mod named;
 mod normal_maps;
+mod photo_colors;
 pub mod plugins;
 mod profile;
 mod read;
@@ -53,6 +54,7 @@ pub use mesh::{Decimate, Mesh, MeshFormat, MeshMethod, MeshQuality, MeshSpace, M
 pub use mesh_splatting::{MeshSplatting, TriangleGradient, TriangleScene};
 pub use most_gaussians::MostGaussians;
 pub use normal_maps::{NormalMaps, NormalsAxes};
+pub use photo_colors::PhotoColors;
 pub use profile::{
     Alpha, Background, Care, Dataset, Device, Diagnose, EarlyStop, Eval, Memory, Mip, Model, ModelKind, OnFull,
     OnSpill, PlateauMetric, Profile, RefinePoses, Residency, ResolutionPhase, Run, Schedule, Train, Undistort,

@@ -33,7 +33,7 @@ pub(super) const MOVED: &[(&str, &str)] = &[
     ),
     (
         "eval.exposure",
-        "remove it: `cc_psnr` comes with `{ kind: exposure }` under `losses`",
+        "remove it: every evaluation of photos whose colours are fitted has `psnr_fitted_half`",
     ),
     (
         "strategy.densify.percent_dense",
@@ -44,6 +44,20 @@ pub(super) const MOVED: &[(&str, &str)] = &[
 ];
 
 const NO_JITTER: &str = "remove it: photos are sampled at pixel centres";
+
+/// Kinds that a list had once, with the list.
+const MOVED_KINDS: &[(&str, &str, &str)] = &[(
+    "losses",
+    "exposure",
+    "remove it: `train.photo_colors` is auto, which turns photo colours on where photos differ; `on` always learns them",
+)];
+
+/// What stands in the place of the kind `found` in the list that holds `path`; none where there never was such a kind.
+pub(super) fn instead_of_value(path: &str, found: &str) -> Option<&'static str> {
+    let is_in = |list: &str| path.split('.').next() == Some(list);
+    let gone = MOVED_KINDS.iter().find(|(list, kind, _)| is_in(list) && *kind == found);
+    gone.map(|(_, _, instead)| *instead)
+}
 
 /// What stands in the place of the key `path`; none where there never was such a key.
 pub(super) fn instead_of(path: &str) -> Option<&'static str> {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bound, Cull, DeviceChoice, HoldOut, LpipsChoice, Mesh, MeshSplatting, MostGaussians, NormalMaps, Sugar, Validation,
+    Bound, Cull, DeviceChoice, HoldOut, LpipsChoice, Mesh, MeshSplatting, MostGaussians, NormalMaps, PhotoColors, Sugar, Validation,
 };
 use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy, names};
 use kiln_gaussians::layout::Storage;
@@ -113,13 +113,6 @@ impl Profile {
     #[must_use]
     pub fn mesh_splatting(&self) -> MeshSplatting {
         self.mesh_splatting.clone().unwrap_or_default()
-    }
-
-    /// True when evaluations also measure views after their colours were corrected: photos have colour maps of their own, so
-    /// that plain figures alone say little.
-    #[must_use]
-    pub fn corrects_colors(&self) -> bool {
-        self.losses.iter().any(|loss| loss.needs().own_colors)
     }
 
     /// Options of the terms of the density, where there are any with a weight.
@@ -418,6 +411,9 @@ pub struct Train {
     /// Correct the poses of the training cameras while training, and move test cameras to their photos before they are measured;
     /// null = poses are as given.
     pub refine_poses: Option<RefinePoses>,
+    /// Colours of each training photo, learnt between image and loss: what exposure, white balance and lens do to it and is no property
+    /// of the scene. `auto` = where the photos' colours at shared points differ; `on`; `off`.
+    pub photo_colors: PhotoColors,
 }
 
 /// `train.refine_poses`

@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, SugarStage, bound, losses, storage, sugar, triangles};
+use super::{DeviceChoice, SugarStage, bound, losses, photo_colors, storage, sugar, triangles};
 use crate::plugins::{Checker, DeferredSh, Loss, Optimizer, Regularizer};
 use kiln_gaussians::layout::Storage;
 
@@ -97,6 +97,7 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.within("mesh_splatting", |c| own.check(c));
     }
     triangles::check_together(profile, c);
+    photo_colors::check_together(profile, c);
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {

@@ -184,6 +184,13 @@ impl SceneIndex {
         }
     }
 
+    /// Drops the points of the photos.
+    pub fn forget_seen(&mut self) {
+        for view in &mut self.train {
+            view.seen = Default::default();
+        }
+    }
+
     /// Bytes of host memory that the points of the photos take.
     #[must_use]
     pub fn seen_bytes(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SceneError, SceneIndex, View, exposure_spread, photo_bytes};
+use super::{SceneError, SceneIndex, View, exposures, photo_bytes};
 
 /// Suggested widths stay at or below this, pixels; what `dataset.resolution: -1` does too.
 const COMFORTABLE_WIDTH_PX: u32 = 1600;
@@ -55,9 +55,16 @@ pub struct SceneReport {
     pub masked_images: usize,
     /// Largest share of an image's area that undistortion loses, 0 to 1; absent without distortion.
     pub largest_crop: Option<f64>,
-    /// By how much photos differ in exposure, see [`exposure_spread`]; absent when that is not known.
+    /// By how much photos differ in exposure, see [`exposures`]: standard deviation of a natural logarithm, 0.1 = by some 10 %;
+    /// absent when that is not known.
     #[serde(default)]
     pub exposure_spread: Option<f64>,
+    /// And in white balance: that of red or blue over green, whichever differs more.
+    #[serde(default)]
+    pub white_balance_spread: Option<f64>,
+    /// Share of the brightness in the middle that is missing in the corners; absent when that is not known or not certain.
+    #[serde(default)]
+    pub vignetting: Option<f64>,
     /// What is odd but usable.
     pub warnings: Vec<String>,
     /// What was chosen where there was a choice.
@@ -136,6 +143,8 @@ impl SceneReport {
             masked_images: views().filter(|view| view.mask.is_some()).count(),
             largest_crop: crops.reduce(f64::max),
             exposure_spread: None,
+            white_balance_spread: None,
+            vignetting: None,
             warnings: scene.warnings.clone(),
             notices: scene.notices.clone(),
             suggested_resolution: suggested_resolution(views().map(|view| view.source_width).max().unwrap_or(0)),
@@ -148,9 +157,14 @@ impl SceneReport {
     /// # Errors
     /// [`SceneError::Io`] when the system refuses threads to decode with.
     pub fn with_photos(self, scene: &SceneIndex) -> Result<Self, SceneError> {
-        let exposure_spread = exposure_spread(scene)?.map(rounded);
+        let Some(found) = exposures(scene)? else {
+            return Ok(self);
+        };
+        let [red, blue] = found.white_balance.map(|difference| difference.spread);
         Ok(Self {
-            exposure_spread,
+            exposure_spread: Some(rounded(found.brightness.spread)),
+            white_balance_spread: Some(rounded(red.max(blue))),
+            vignetting: found.vignetting.map(|corner| rounded(1.0 - corner.exp())),
             ..self
         })
     }

@@ -128,7 +128,7 @@ pub(super) fn print_sets(
         let Some(report) = report else { continue };
         let (mean, spread) = (report.mean, &report.spread);
         has_lpips |= mean.lpips.is_some();
-        corrected.extend(mean.cc_psnr.map(|value| format!("{} {value:.3}", set.name())));
+        corrected.extend(mean.psnr_fitted_half.map(|value| format!("{} {value:.3}", set.name())));
         let m = mean.metrics;
         let figures = [
             figure(Some(m.l1), 5),
@@ -155,7 +155,7 @@ pub(super) fn print_sets(
         let figures = corrected.join(", ");
         writeln!(
             out,
-            "cc_psnr (psnr_image after the best affine map of colours for each view): {figures}"
+            "psnr_fitted_half (psnr_image of the right half, colours fitted on the left): {figures}"
         )?;
     }
     Ok(())
@@ -206,7 +206,7 @@ mod tests {
                 height: 10,
                 metrics,
                 lpips,
-                cc_psnr: None,
+                psnr_fitted_half: None,
                 fog_share: None,
                 images: false,
             }],
@@ -231,13 +231,13 @@ mod tests {
         let merged = EvalFile::new(0, 1000, 1.5, LpipsRange::MinusOneOne);
         assert!(printed(&merged, false).starts_with("1000 Gaussians\n"));
         let mut views = file(None).set(Split::Test).unwrap().views.clone();
-        views[0].cc_psnr = Some(28.25);
+        views[0].psnr_fitted_half = Some(28.25);
         let mut corrected = file(None);
         corrected.put(Split::Test, views);
-        let said = "PSNR in dB\ncc_psnr (psnr_image after the best affine map of colours for each view): test 28.250\n";
+        let said = "PSNR in dB\npsnr_fitted_half (psnr_image of the right half, colours fitted on the left): test 28.250\n";
         assert!(printed(&corrected, false).ends_with(said));
-        assert!(printed(&corrected, true).contains("\"cc_psnr\": 28.25"));
-        assert!(!printed(&file(None), true).contains("cc_psnr"), "only when asked for");
+        assert!(printed(&corrected, true).contains("\"psnr_fitted_half\": 28.25"));
+        assert!(!printed(&file(None), true).contains("psnr_fitted_half"), "only when asked for");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub mod report;
 pub mod seen;
 pub mod spread;
 
-pub use correction::corrected_psnr;
+pub use correction::fitted_half_psnr;
 pub use depth::{DepthPicture, normal_picture};
 pub use file::{EvalFile, LpipsRange, PoseSource, SetReport};
 pub use fog::fog_share;

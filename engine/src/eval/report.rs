@@ -129,9 +129,9 @@ pub struct ViewRow {
     pub metrics: ViewMetrics,
     /// LPIPS (VGG16); null when it was not computed.
     pub lpips: Option<f64>,
-    /// `psnr_image` after the best affine map of colours for this view; only where it was computed.
+    /// `psnr_image` of the right half after the affine map of colours that fits the left half best; only where it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cc_psnr: Option<f64>,
+    pub psnr_fitted_half: Option<f64>,
     /// Share of the view's blended light that comes from splats nearer than the nearest sparse point in its picture, 0 to
     /// 1; there for test views with such a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,9 +150,9 @@ pub struct Means {
     pub metrics: ViewMetrics,
     /// LPIPS; null when no view has it.
     pub lpips: Option<f64>,
-    /// `cc_psnr`; there when a view has it.
+    /// `psnr_fitted_half`; there when a view has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cc_psnr: Option<f64>,
+    pub psnr_fitted_half: Option<f64>,
 }
 
 /// Means over views; `None` without views. NaN in one view makes that mean NaN.
@@ -174,7 +174,7 @@ pub fn means(views: &[ViewRow]) -> Option<Means> {
             ssim_valid: present(&|view| view.metrics.ssim_valid),
         },
         lpips: present(&|view| view.lpips),
-        cc_psnr: present(&|view| view.cc_psnr),
+        psnr_fitted_half: present(&|view| view.psnr_fitted_half),
     })
 }
 
@@ -297,7 +297,7 @@ pub(super) mod tests {
                 ssim_valid,
             },
             lpips,
-            cc_psnr: lpips.map(|value| 20.0 + value),
+            psnr_fitted_half: lpips.map(|value| 20.0 + value),
             fog_share: None,
             images: true,
         }
@@ -310,6 +310,6 @@ pub(super) mod tests {
         assert!((mean.metrics.l1 - 0.2).abs() < 1e-15);
         assert_eq!((mean.n, mean.metrics.ssim_valid, mean.lpips), (2, Some(0.5), None));
         let mean = means(&[view("a", f64::NAN, None, Some(0.25)), view("b", 0.3, None, None)]).unwrap();
-        assert!(mean.metrics.l1.is_nan() && mean.lpips == Some(0.25) && mean.cc_psnr == Some(20.25));
+        assert!(mean.metrics.l1.is_nan() && mean.lpips == Some(0.25) && mean.psnr_fitted_half == Some(20.25));
     }
 }

@@ -85,7 +85,7 @@ mod tests {
                 ssim_valid: None,
             },
             lpips: None,
-            cc_psnr: None,
+            psnr_fitted_half: None,
             fog_share: (index > 0).then_some(index as f64 / 10.0),
             images: false,
         };

@@ -80,7 +80,7 @@ pub fn plan(request: &Plan, listen: &mut Listener<'_>) -> Result<Planned, JobErr
         adapted,
         notes,
         ..
-    } = ForScene::of(&inputs)?;
+    } = ForScene::of(&inputs)?.decided()?;
     // What a run would warn of is better known before.
     for warning in &scene.warnings {
         listen(News::Warning(warning));

@@ -8,7 +8,7 @@ use kiln_files::read_start;
 use super::checks::no_scene;
 use super::named::{Purpose, located};
 use super::{JobError, Settings};
-use crate::plan::training_options;
+use crate::plan::{settle_photo_colors, training_options};
 use crate::run::Location;
 use kiln_config::plugins::{Init, ModelOptions};
 use kiln_config::{Facts, Inputs, LpipsChoice, Profile, SugarStage, resolve, resolve_for, rules_of, short_run};
@@ -77,6 +77,16 @@ impl ForScene {
                 .collect(),
             notes: notes.iter().map(ToString::to_string).collect(),
         })
+    }
+
+    /// The same with what the photos themselves decide, of which some are decoded for it.
+    ///
+    /// # Errors
+    /// [`JobError::Plan`] when the system refuses threads.
+    pub fn decided(mut self) -> Result<Self, JobError> {
+        let line = settle_photo_colors(&mut self.profile, &mut self.scene)?;
+        self.adapted.extend(line);
+        Ok(self)
     }
 }
 

@@ -222,6 +222,12 @@ impl Ready {
             lay_budgets(&mut inputs)?;
         }
         report_device(&open, listen);
+        let for_scene = ForScene::of(&inputs)?;
+        // A run that goes on keeps what its beginning decided.
+        let for_scene = match asked.resume {
+            Some(_) => for_scene,
+            None => for_scene.decided()?,
+        };
         let ForScene {
             mut profile,
             path,
@@ -230,7 +236,7 @@ impl Ready {
             scaled_from,
             adapted,
             notes,
-        } = ForScene::of(&inputs)?;
+        } = for_scene;
         for note in &notes {
             listen(News::Note(note));
         }

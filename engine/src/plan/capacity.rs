@@ -131,6 +131,7 @@ pub(super) fn capacities(
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
     c.losses = losses::losses(profile);
+    c.photo_colors = profile.learns_photo_colors();
     c.density = losses::density(profile, scene.extent);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);

@@ -209,9 +209,10 @@ pub struct EvalRow {
     pub ssim_valid: Option<f64>,
     /// LPIPS (VGG16); null when it was not computed.
     pub lpips: Option<f64>,
-    /// `psnr_image` after the best affine map of colours for each view; there with the loss `exposure`.
+    /// `psnr_image` of each view's right half after the affine map of colours that fits its left half best; there with photo colours,
+    /// and with LPIPS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cc_psnr: Option<f64>,
+    pub psnr_fitted_half: Option<f64>,
     /// Range the images had when they entered the LPIPS network.
     pub lpips_range: LpipsRange,
     /// Where cameras are; there when they are not where the data set says.
@@ -247,7 +248,7 @@ impl EvalRow {
                 n,
                 metrics,
                 lpips,
-                cc_psnr,
+                psnr_fitted_half,
             } = report.mean;
             Some(Self {
                 it: eval.iteration,
@@ -259,7 +260,7 @@ impl EvalRow {
                 ssim: metrics.ssim,
                 ssim_valid: metrics.ssim_valid,
                 lpips,
-                cc_psnr,
+                psnr_fitted_half,
                 lpips_range: eval.lpips_range,
                 poses: eval.poses,
                 spread: report.spread.clone(),

@@ -95,7 +95,7 @@ impl<'a> Drawn<'a> {
             store: &phase.store,
             lpips_of: lpips_sets(self.open.device.caps().kind == DeviceKind::Cpu, true),
             shown: 0,
-            corrected: self.profile.corrects_colors(),
+            corrected: self.profile.learns_photo_colors(),
             counted: false,
         };
         let mut file = EvalFile::new(0, 0, 0.0, LpipsRange::ZeroOne);

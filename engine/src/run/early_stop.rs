@@ -81,7 +81,7 @@ mod tests {
             n: 1,
             metrics,
             lpips: None,
-            cc_psnr: None,
+            psnr_fitted_half: None,
         }
     }
 

@@ -4,7 +4,7 @@
 use super::RunError;
 use crate::eval::LpipsRange;
 use crate::eval::lpips::{Lpips, LpipsTensors, LpipsWeights, Pair, Search};
-use crate::eval::{EvalFile, SeenBy, TestedPixels, ViewRow, corrected_psnr, fog_share, seen_by, view_metrics};
+use crate::eval::{EvalFile, SeenBy, TestedPixels, ViewRow, fitted_half_psnr, fog_share, seen_by, view_metrics};
 use crate::plan::{AHEAD, ViewSums};
 use crate::record::events::{Progress, Stage};
 use crate::record::{EvaluatedView, masked_pair};
@@ -178,8 +178,9 @@ impl Evaluation<'_> {
             let pair = Pair { image, target, size_px };
             lpips = device.lpips(&pair, file.lpips_range)?.filter(|value| value.is_finite());
         }
-        let image = result.image.as_ref().filter(|_| self.corrected);
-        let corrected = image.and_then(|image| corrected_psnr(image, photo, photo.mask()));
+        // Where the image comes to the host for LPIPS, the fit costs next to nothing.
+        let image = result.image.as_ref().filter(|_| self.corrected || with_lpips);
+        let fitted = image.and_then(|image| fitted_half_psnr(image, photo, camera.width_px, photo.mask()));
         // Training views have a photo that holds the model back; what stands before a camera shows in the others.
         let limit = (split == Split::Test).then(|| nearest_point_depth(&self.scene.points, camera));
         let fog_share = match limit.flatten() {
@@ -197,7 +198,7 @@ impl Evaluation<'_> {
             height: size_px[1],
             metrics: view_metrics(&result.sums, size_px, photo.mask().is_some())?,
             lpips,
-            cc_psnr: corrected,
+            psnr_fitted_half: fitted,
             fog_share,
             images: is_shown,
         };

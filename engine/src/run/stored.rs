@@ -311,7 +311,7 @@ impl<'a> Stored<'a> {
                 Some(_) => self.profile.eval.views_logged as usize,
                 None => 0,
             },
-            corrected: self.profile.corrects_colors(),
+            corrected: self.profile.learns_photo_colors(),
             counted: true,
         };
         let Self {

@@ -56,6 +56,9 @@ pub struct Capacities {
     /// The losses that steps have; a run that goes on has those of its own settings.
     #[serde(skip)]
     pub losses: Losses,
+    /// Training photos have colours of their own.
+    #[serde(skip)]
+    pub photo_colors: bool,
     /// Terms of the density of Gaussians, from some iteration on.
     #[serde(skip)]
     pub density: Option<DensityTerms>,
@@ -113,6 +116,7 @@ impl Capacities {
             slots: Self::SLOTS,
             masked: false,
             losses: Losses::default(),
+            photo_colors: false,
             density: None,
             poses: 0,
             lens: false,

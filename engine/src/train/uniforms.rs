@@ -153,6 +153,7 @@ pub(super) fn train(
     for loss in &profile.losses {
         loss.set(&mut u, at);
     }
+    profile.set_photo_colors(&mut u, at);
     let term = |pick: fn(&Regularizer) -> bool| {
         let terms = profile.regularizers.iter();
         terms.filter(|r| pick(r)).map(Regularizer::weight).sum::<f32>()
@@ -285,8 +286,7 @@ mod tests {
                 .iter()
                 .all(|u| u.flags & flags::POSES != 0 && u.pose_extent == 4.0)
         );
-        let losses = "[{ kind: l1 }, { kind: exposure, lr: 0.02, lr_end: 0.002, hold: 0.5 }]";
-        let u = at("default", &[("losses", losses)], 30_000);
-        assert_eq!((u.camera_position[3], u.exposure_hold), (0.002, 0.5));
+        let u = at("default", &[("train.photo_colors", "on")], 30_000);
+        assert_eq!((u.camera_position[3], u.exposure_hold), (0.001, 2.0));
     }
 }

@@ -121,7 +121,7 @@ fn exposures() {
     };
     let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
     let mut c = capacities(&scene);
-    (c.cameras, c.losses) = (3, losses(&["exposure"]));
+    (c.cameras, c.photo_colors) = (3, true);
     let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |t| {
         let keep = |view, after| Keep { view, after };
         vec![
@@ -191,7 +191,7 @@ fn the_mean_of_all_exposures_is_held() {
     let (model, target) = (scene.model(), scene.target());
     for cameras in [1, 20, 21, 50] {
         let mut c = capacities(&scene);
-        (c.cameras, c.losses) = (cameras, losses(&["exposure"]));
+        (c.cameras, c.photo_colors) = (cameras, true);
         let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |_| Vec::new());
         let exposures = state_of(&gpu);
         let mut state = start(cameras);

@@ -108,7 +108,8 @@ fn masks_coverage_and_exposures_in_swaths() {
     let with = |binding| {
         let mut c = capacities(binding);
         c.masked = true;
-        c.losses = losses(&["alpha", "exposure"]);
+        c.losses = losses(&["alpha"]);
+        c.photo_colors = true;
         c
     };
     let whole = trained(&with(u64::MAX), &variants);
@@ -160,7 +161,7 @@ fn no_pass_binds_more_than_it_may() {
         for threads in [Threads::Columns, Threads::Pixels] {
             let mut c = Capacities::new(1000, 1000, 1 << 20, 3, [(sizes[0], sizes[1])]);
             c.binding_bytes = binding;
-            c.losses = losses(&["exposure"]);
+            c.photo_colors = true;
             let mut table = kiln_program::TensorTable::default();
             let tensors = StepTensors::new(&mut table, &c, &variants(Reduction::Segmented, threads));
             for program in [train_step(&tensors), evaluate_view(&tensors, &[])] {

@@ -29,7 +29,7 @@ fn plans_for_large_photos_keep_to_small_bindings() {
                 ("memory.max_gaussians", "100000"),
                 ("eval.lpips", "true"),
                 ("dataset.residency", "host"),
-                ("losses", "[{ kind: l1 }, { kind: dssim }, { kind: exposure }]"),
+                ("train.photo_colors", "on"),
             ];
             let profile = runs::profile(Path::new("unused"), &[&settings]);
             let scene = SceneIndex::load(&runs::scene(), &scene_options(&profile).unwrap()).unwrap();

@@ -11,7 +11,7 @@ use kiln_gpu::memory::{BlockRounding, Budget, PlanLimits};
 use kiln_kernels::exposure;
 use kiln_kernels::views::Reduction;
 use kiln_lab::synth::{Synthetic, SyntheticKind};
-use kiln_scene::{SceneIndex, SceneOptions, SceneReport, exposure_spread};
+use kiln_scene::{SceneIndex, SceneOptions, SceneReport, exposures};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 use kiln_twins::gaussian::{Gaussian, View};
@@ -208,17 +208,17 @@ fn exposures_are_told_from_the_scene() {
     let scratch = Scratch::new("exposure");
     solids(&scratch.join("scene"));
     change_exposures(&scratch.join("scene"));
-    // Photos here are up to four times as bright as others: maps that are held lightly can follow in so few steps.
-    let exposure = "[{ kind: l1 }, { kind: dssim }, { kind: exposure, lr: 0.03, lr_end: 0.003, hold: 0.01 }]";
+    // Photos here are up to four times as bright as others.
     let longer = [("dataset.masks", "\"off\""), ("schedule.iterations", "250")];
-    train(&scratch, "scene", "plain", &longer).unwrap();
-    let asked = [
-        longer[0],
-        longer[1],
-        ("losses", exposure),
-        ("schedule.checkpoint", "[250]"),
-    ];
+    let plain = [longer[0], longer[1], ("train.photo_colors", "\"off\"")];
+    train(&scratch, "scene", "plain", &plain).unwrap();
+    // The photos say so themselves.
+    let asked = [longer[0], longer[1], ("schedule.checkpoint", "[250]")];
     train(&scratch, "scene", "exposure", &asked).unwrap();
+    let config = std::fs::read_to_string(scratch.join("exposure/config.resolved.yaml")).unwrap();
+    assert!(config.contains("photo_colors: on") || config.contains("photo_colors: \"on\""), "{config}");
+    let chosen = json(&scratch.join("exposure/run.json"))["chosen"].to_string();
+    assert!(chosen.contains("photo colours: on (photos differ by"), "{chosen}");
     let [without, with] = ["plain", "exposure"].map(|run| psnr(&scratch, run, 250));
     assert!(with > without + 0.5, "{without} dB without, {with} dB with");
     // Maps are on their way to the photos' exposures in units of their mean: some 18 steps each take them a third of it.
@@ -247,13 +247,13 @@ fn exposures_are_told_from_the_scene() {
     let file = |run: &str| json(&scratch.join(&format!("{run}/eval/iteration_250/metrics.json")));
     let (plain, asked) = (file("plain"), file("exposure"));
     assert!(
-        plain["train"]["mean"].get("cc_psnr").is_none(),
+        plain["train"]["mean"].get("psnr_fitted_half").is_none(),
         "only beside exposures or when asked for"
     );
     let of = |set: &str, key: &str| asked[set]["mean"][key].as_f64().unwrap();
-    let [plain, corrected] = ["psnr_image", "cc_psnr"].map(|key| of("train", key));
+    let [plain, corrected] = ["psnr_image", "psnr_fitted_half"].map(|key| of("train", key));
     assert!(corrected > plain + 1.0, "{plain} dB, {corrected} dB corrected");
-    let [plain, corrected] = ["psnr_image", "cc_psnr"].map(|key| of("test", key));
+    let [plain, corrected] = ["psnr_image", "psnr_fitted_half"].map(|key| of("test", key));
     assert!(corrected > plain - 0.01, "{plain} dB, {corrected} dB corrected");
 }
 
@@ -268,7 +268,7 @@ fn the_spread_of_exposures_is_seen_in_the_photos() {
         ..SceneOptions::default()
     };
     let load = |options: &SceneOptions| SceneIndex::load(&folder, options).unwrap();
-    let spread = || exposure_spread(&load(&options)).unwrap().unwrap();
+    let spread = || exposures(&load(&options)).unwrap().unwrap().brightness.spread;
     let equal = spread();
     assert!(equal < 0.06, "{equal}");
     change_exposures(&folder);
@@ -281,7 +281,7 @@ fn the_spread_of_exposures_is_seen_in_the_photos() {
         "{found}, not {}",
         square.sqrt()
     );
-    let without = exposure_spread(&load(&SceneOptions::default())).unwrap();
+    let without = exposures(&load(&SceneOptions::default())).unwrap();
     assert_eq!(without, None, "no points were asked for");
     let scene = load(&options);
     let report = SceneReport::of(&scene).with_photos(&scene).unwrap();
@@ -292,9 +292,8 @@ fn the_spread_of_exposures_is_seen_in_the_photos() {
 #[test]
 fn a_pause_changes_nothing() {
     let scratch = Scratch::new("losses");
-    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: exposure }]";
     let own = [
-        ("losses", losses),
+        ("train.photo_colors", "on"),
         ("model.background", "random"),
         ("schedule.checkpoint", "[36]"),
     ];
@@ -320,9 +319,10 @@ fn a_pause_changes_nothing() {
 fn memory_is_as_listed() {
     let scratch = Scratch::new("bytes");
     solids(&scratch.join("scene"));
-    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: alpha }, { kind: exposure }]";
-    for losses in [losses, "[{ kind: l1 }, { kind: dssim }]"] {
-        let plan = planned(&scratch, &[("losses", losses)], 128 << 20, Reduction::Segmented).unwrap();
+    let losses = "[{ kind: l1 }, { kind: dssim }, { kind: alpha }]";
+    for (losses, colors) in [(losses, "on"), ("[{ kind: l1 }, { kind: dssim }]", "off")] {
+        let settings = [("losses", losses), ("train.photo_colors", colors)];
+        let plan = planned(&scratch, &settings, 128 << 20, Reduction::Segmented).unwrap();
         let has = |name: &str| plan.table.tensors().iter().any(|t| t.name == name);
         for name in [
             "step/alpha_sums",

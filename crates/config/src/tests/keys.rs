@@ -6,7 +6,8 @@ use super::*;
 /// Most values in `configs/default.yaml`, and in what `kiln profiles show default` prints: numbers, words, names, nulls and lists of
 /// these; a block in a list counts by its own. A key that a run can go without is a constant, follows from another one, or stands in a
 /// section that is null in other runs. Where none of this can be, raise the bound in the commit that adds the key, with the reason.
-const MOST_DEFAULTS: usize = 70;
+/// `train.photo_colors` came in the place of a loss with three options.
+const MOST_DEFAULTS: usize = 71;
 const MOST_SHOWN: usize = 95;
 
 fn values(node: &Node) -> usize {

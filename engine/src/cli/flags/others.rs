@@ -27,8 +27,8 @@ use Row::{Does, Refused, RefusedWith, Sets};
 
 const SCALES: &str = "training on several image scales at once is not supported; `dataset.resolution` picks one";
 const DEPTH_WEIGHT: &str = "`losses: [..., { kind: depth, weight: 5, weight_end: 0.05 }]` in the configuration file sets it; see the guide `recipes`";
-const EXPOSURE: &str = "`losses: [{ kind: l1 }, { kind: dssim }, { kind: exposure }]` in the configuration file \
-                        fits an affine map of colours for each photo; see the guide `recipes`";
+const EXPOSURE: &str = "photos whose colours differ get an affine map each by themselves; `train.photo_colors` is \
+                        auto, on or off; see the guide `methods`";
 const NO_JITTER: &str =
     "photos are sampled at pixel centres; `mip.kernel_size` and `mip.filter_3d` are what there is against aliasing";
 const NO_VIEWER: &str = "there is no network viewer during training; `metrics_jsonl` under `sinks` records the run";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Description, count, extent, mib, pretty};
 use crate::jobs::shell::word;
-use crate::plan::scene_options;
+use crate::plan::{SEEN_POINTS, scene_options};
 use crate::run::RunError;
 use kiln_config::Profile;
 use kiln_gpu::memory::GIB;
@@ -21,8 +21,6 @@ const GROUPS: usize = 5;
 const CPU: &str = "cpu";
 const CPU_PIXELS: u64 = 80_000;
 const CPU_WIDTH: u64 = 320;
-/// Points of a photo at which its colours are compared with those of others.
-const SEEN_POINTS: u32 = 4096;
 
 /// What a data set holds.
 pub(super) struct SceneDescription(SceneReport);
@@ -190,7 +188,12 @@ fn print_space(scene: &SceneReport, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "origin     {x} {y} {z}")?;
     }
     if let Some(spread) = scene.exposure_spread {
-        writeln!(out, "exposure   photos differ by {:.1} %", 100.0 * spread)?;
+        let balance = 100.0 * scene.white_balance_spread.unwrap_or_default();
+        let spread = 100.0 * spread;
+        writeln!(out, "exposure   photos differ by {spread:.1} %, in white balance by {balance:.1} %")?;
+    }
+    if let Some(darker) = scene.vignetting {
+        writeln!(out, "corners    {:.0} % darker than the middle", 100.0 * darker)?;
     }
     if scene.masked_images > 0 {
         writeln!(out, "masks      of {}", count(scene.masked_images, "image"))?;

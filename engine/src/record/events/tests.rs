@@ -88,7 +88,7 @@ fn evaluation_rows() {
         ssim: 0.875,
         ssim_valid: None,
         lpips: None,
-        cc_psnr: None,
+        psnr_fitted_half: None,
         lpips_range: LpipsRange::ZeroOne,
         poses: None,
         spread: Spread {

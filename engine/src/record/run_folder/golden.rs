@@ -380,7 +380,7 @@ fn measure(it: u32, set: Split, stem: &str, error: f32) -> (ViewRow, Arc<Evaluat
         height: SIZE_PX[1],
         metrics: view_metrics(&sums(&values), SIZE_PX, false).unwrap(),
         lpips: None,
-        cc_psnr: None,
+        psnr_fitted_half: None,
         fog_share: Some(0.25).filter(|_| set == Split::Test),
         images: true,
     };

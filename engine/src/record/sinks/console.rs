@@ -156,8 +156,8 @@ impl Console {
             row.psnr_image,
             spread,
             row.psnr,
-            row.cc_psnr
-                .map_or(String::new(), |v| format!(", {v:.2} after correction of colours")),
+            row.psnr_fitted_half
+                .map_or(String::new(), |v| format!(", {v:.2} of half after colours were fitted to the other")),
             row.ssim,
             optional("valid", row.ssim_valid),
             optional("LPIPS", row.lpips),
@@ -520,7 +520,7 @@ mod tests {
             ssim: 0.9,
             ssim_valid: Some(0.91),
             lpips: None,
-            cc_psnr: None,
+            psnr_fitted_half: None,
             lpips_range: crate::eval::LpipsRange::ZeroOne,
             poses: None,
             spread: crate::eval::Spread {

@@ -9,7 +9,7 @@ use super::{ResumeFrom, RunRequest, Session, Stage};
 use crate::eval::lpips::Lpips;
 use crate::plan::{
     Demand, FirstModel, OpenDevice, Pinned, PlanError, PlanReport, TrainPlan, check_host_memory, image_host_bytes,
-    plan, plan_first, plan_with_photos, training_options, triangles, with_remedies,
+    plan, plan_first, plan_with_photos, settle_photo_colors, training_options, triangles, with_remedies,
 };
 use crate::record::clock::{Rate, Stopwatch};
 use crate::record::environment;
@@ -54,6 +54,8 @@ struct Prepared {
     started: Instant,
     stamp: Stamp,
     warnings: Vec<String>,
+    /// What the photos decided.
+    decided: Option<String>,
 }
 
 /// The request's scene and checkpoint, and the plan for both with room for at least `room` tile intersections where the run goes on.
@@ -63,7 +65,7 @@ fn prepared(
     (resume, overwrite): (Option<&ResumeFrom>, bool),
     room: Option<u32>,
 ) -> Result<Prepared, RunError> {
-    let (scene, opened) = match loaded {
+    let (mut scene, opened) = match loaded {
         Some(loaded) => loaded,
         None => {
             let opened = Instant::now();
@@ -97,6 +99,7 @@ fn prepared(
         warnings.extend(checkpoint.state().notes(&profile));
         profile = checkpoint.state().chosen(profile);
     }
+    let decided = settle_photo_colors(&mut profile, &mut scene)?;
     let goes_on = from.as_ref().map(|from| (from, room));
     let (first, plan, report) = planned(&mut profile, &scene, open, &variants, goes_on)?;
     let image_bytes = (image_host_bytes(&profile, &scene), kiln_system::available_bytes());
@@ -126,6 +129,7 @@ fn prepared(
         started,
         stamp,
         warnings,
+        decided,
     })
 }
 
@@ -283,6 +287,7 @@ impl Session {
         let table = trainer.gpu().memory().table();
         folder.write_setup(&profile, &environment::of(&profile, open, &ready.variants, table))?;
         let points = points(&scene, first.as_ref());
+        chosen.extend(ready.decided);
         chosen.extend(first.as_ref().and_then(FirstModel::choice));
         chosen.extend(ready.timing);
         // A run that goes on keeps what its beginning chose.

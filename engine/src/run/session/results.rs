@@ -78,7 +78,7 @@ impl Session {
             store: &phase.store,
             lpips_of: lpips_sets(self.on_cpu, is_last),
             shown: self.profile.eval.views_logged as usize,
-            corrected: self.profile.corrects_colors(),
+            corrected: self.profile.learns_photo_colors(),
             counted: false,
         };
         let mut device = Trained {

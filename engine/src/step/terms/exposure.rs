@@ -1,10 +1,9 @@
-//! The maps of `exposure`, between image and loss.
+//! The maps of photo colours, between image and loss.
 
 use std::sync::Arc;
 
 use super::{ImageTerm, Learnt};
 use crate::step::{Capacities, StepTensors};
-use kiln_config::plugins::Loss;
 use kiln_kernels::exposure::{self, Exposures};
 use kiln_kernels::views::Pixels;
 use kiln_program::{Class, Program, Span, Tag, TensorTable};
@@ -14,8 +13,10 @@ fn views(c: &Capacities) -> u32 {
     c.cameras.max(c.poses)
 }
 
-pub(super) fn term(loss: &Loss, table: &mut TensorTable, c: &Capacities) -> Option<Arc<dyn ImageTerm>> {
-    let Loss::Exposure(_) = loss else { return None };
+pub(super) fn term(table: &mut TensorTable, c: &Capacities) -> Option<Arc<dyn ImageTerm>> {
+    if !c.photo_colors {
+        return None;
+    }
     let mut small = |name: &str, bytes| table.add(format!("small/{name}"), Class::Small, Tag::Other, bytes);
     let state = small("exposures", exposure::state_bytes(views(c)));
     // Not in the arena: a step in bands has parts between loss and update.

@@ -1,4 +1,4 @@
-//! Tensors and passes of what losses add to a step; the photometric loss, which every run has, is in [`super::losses`].
+//! Tensors and passes of what losses and photo colours add to a step; the photometric loss, which every run has, is in [`super::losses`].
 //!
 //! A term is a file here, made of the options of its loss, and a line in one of the lists, which are in the order of passes. What a profile
 //! does not ask for has no tensor and no pass.
@@ -80,8 +80,8 @@ pub trait SurfaceTerm: Debug + Send + Sync {
 type OfImage = fn(&Loss, &mut TensorTable, &Capacities) -> Option<Arc<dyn ImageTerm>>;
 type OfSurface = fn(&Loss, &mut TensorTable, &StepTensors) -> Option<Arc<dyn SurfaceTerm>>;
 
-/// Terms of the image.
-const IMAGE: [OfImage; 2] = [exposure::term, alpha::term];
+/// Terms of the image that are losses.
+const IMAGE: [OfImage; 1] = [alpha::term];
 
 /// Terms of surfaces, and the steps from which on they are there.
 const SURFACE: [(Terms, OfSurface); 4] = [
@@ -105,7 +105,7 @@ pub struct ExtraTensors {
 impl ExtraTensors {
     /// Adds those of every step to `table`.
     pub(super) fn new(table: &mut TensorTable, c: &Capacities) -> Self {
-        let mut image = Vec::new();
+        let mut image: Vec<_> = exposure::term(table, c).into_iter().collect();
         for term in IMAGE {
             image.extend(c.losses.iter().filter_map(|loss| term(loss, table, c)));
         }

@@ -29,7 +29,7 @@ use super::peaks::Peaks;
 use super::uniforms::GroupSteps;
 use crate::export::disk_of_process;
 use crate::step::{Capacities, StepTensors, mesh_state};
-use kiln_config::Profile;
+use kiln_config::{PhotoColors, Profile};
 use kiln_config::plugins::{Auto, DensityOptions, Regularizer};
 use kiln_gpu::memory::{Gpu, MemoryError};
 use kiln_kernels::counters::Counters;
@@ -184,7 +184,7 @@ impl CheckpointState {
             })
     }
 
-    /// `profile` with the background that the run began with in place of `auto`.
+    /// `profile` with what the run began with in place of `auto`: background and photo colours.
     pub(crate) fn chosen(&self, mut profile: Profile) -> Profile {
         let began = self.profile.pointer("/init/background").cloned();
         let began = began.and_then(|count| serde_json::from_value::<Auto<u32>>(count).ok());
@@ -192,6 +192,12 @@ impl CheckpointState {
             && *background == Auto::Auto
         {
             *background = began;
+        }
+        if profile.train.photo_colors == PhotoColors::Auto {
+            let began = self.profile.pointer("/train/photo_colors").cloned();
+            let began = began.and_then(|choice| serde_json::from_value(choice).ok());
+            // Runs from before there was a choice had none.
+            profile.train.photo_colors = began.unwrap_or(PhotoColors::Off);
         }
         profile
     }

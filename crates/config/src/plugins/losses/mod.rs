@@ -7,7 +7,6 @@ mod alpha;
 mod depth;
 mod dn_consistency;
 mod dssim;
-mod exposure;
 mod l1;
 mod listed;
 mod needs;
@@ -20,7 +19,6 @@ pub use alpha::AlphaOptions;
 pub use depth::DepthOptions;
 pub use dn_consistency::DnConsistencyOptions;
 pub use dssim::DssimOptions;
-pub use exposure::ExposureOptions;
 pub use l1::L1Options;
 pub use listed::Losses;
 pub use needs::{Maps, Needs, Other, Surface};
@@ -43,7 +41,6 @@ terms! { Term
         Depth(DepthOptions) = "depth", "disagreement between a render's inverse depth and the photo's depth map; needs `dataset.depths`";
         NormalMap(NormalMapOptions) = "normal_map", "angle between a render's normals and those of the photo's normal map; needs `dataset.normals`";
         Neighbour(NeighbourOptions) = "neighbour", "PGSR: disagreement of depths and greys with those of a neighbouring view, by blended planes";
-        Exposure(ExposureOptions) = "exposure", "no term: each photo's own affine map of colours, learnt between image and loss";
     }
 }
 

@@ -14,8 +14,6 @@ pub struct Needs {
     pub fourth_channel: bool,
     /// A neighbouring view, which the step draws first.
     pub neighbour: bool,
-    /// State of each photo's own colours, which is learnt.
-    pub own_colors: bool,
 }
 
 impl Needs {
@@ -31,7 +29,6 @@ impl Needs {
         masks: false,
         fourth_channel: false,
         neighbour: false,
-        own_colors: false,
     };
 }
 

@@ -221,7 +221,7 @@ impl Tensorboard {
             ("ssim", Some(row.ssim)),
             ("ssim_valid", row.ssim_valid),
             ("lpips", row.lpips),
-            ("cc_psnr", row.cc_psnr),
+            ("psnr_fitted_half", row.psnr_fitted_half),
         ];
         let tags = figures.map(|(name, value)| (format!("{}/loss_viewpoint_{name}", row.set.name()), value));
         self.scalars(row.it, now, tags.iter().map(|(tag, value)| (tag.as_str(), *value)))?;

@@ -241,7 +241,7 @@ fn evaluations_histograms_and_images() {
             ssim: 0.875,
             ssim_valid: Some(0.9),
             lpips: None,
-            cc_psnr: None,
+            psnr_fitted_half: None,
             lpips_range: LpipsRange::ZeroOne,
             poses: None,
             spread: Spread {
