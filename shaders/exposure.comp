@@ -3,19 +3,26 @@
 // kiln-variant: -
 // kiln-variant: gradient GRADIENT=1
 // kiln-variant: update UPDATE=1
-// Exposure of the step's photo: an affine map of colours, e(x) = A x + b, learnt for each training view.
+// Colours of the step's photo as its camera takes them. Of the photo: an affine map, e(x) = A x + b, its exposure and white balance. Of
+// the camera that took it: vignetting, V(r) = 1 + a1 (r^2 - m1) + a2 (r^4 - m2) + a3 (r^6 - m3), r = 1 at the corner farthest from the
+// principal point and m what the powers are on average, so that it darkens corners and no picture; and a response per channel,
+// f(z) = z + b1 t (1 - t) + b2 t (1 - t) (1 - 2 t), t = z within [0, 1]. The photo shows f(V e(x)).
 //
-// Plain variant, one tile a group: the rendered image as the photo's camera would have shown it. Gradient variant: the
-// gradient of e(x) becomes that of x, and each tile's sums of the twelve derivatives by A and b are stored. Update variant,
-// one group: adds the tiles in a fixed order and takes an Adam step (Kingma and Ba 2015) towards less loss. Every CENTRE_EVERY
-// iterations it also takes from all maps what their mean differs from doing nothing.
+// Plain variant, one tile a group: the rendered image as the photo would show it. Gradient variant: the gradient of the shown image
+// becomes that of the rendered one, and each tile's sums of the derivatives by A and b and by what is the camera's are stored. Update
+// variant, one group: adds the tiles in a fixed order and takes an Adam step (Kingma and Ba 2015) towards less loss. Every CENTRE_EVERY
+// iterations it also takes from all maps, and from all responses, what their mean differs from doing nothing.
 #include "common/group.glsl"
 #include "common/step.glsl"
 
 layout(local_size_x = 256) in;
 
-// Of a view: A and b row by row, three rows of four; first moments; second moments; number of steps; unused.
-const uint EXPOSURE_WORDS = 40u;  // words per view: the map, two moments, the number of steps, and three unused
+// Of a view: A and b row by row, three rows of four; first moments; second moments; number of steps; where its camera's words begin;
+// the diagonal of A that it is held to; unused.
+const uint EXPOSURE_WORDS = 44u;  // words per view: the map, two moments, steps, its camera's place, what it is held to, three unused
+const uint CAMERA_WORDS = 32u;  // words per camera: vignetting and response, two moments, the number of steps, and four unused
+const uint CAMERA_VALUES = 9u;  // numbers of a camera: three of vignetting, one of the response per channel, and another
+const uint EXPOSURE_SUMS = 21u;  // sums of a tile: of the map and of the camera
 // A prime, so that it does not fall on the steps that densifications skip time and again.
 const uint CENTRE_EVERY = 61u;  // iterations between two moments at which the mean of all maps becomes the identity
 // Views whose maps are at work at once, a lane each of the twelve numbers.
@@ -29,6 +36,12 @@ layout(set = 0, binding = 3, std430) readonly restrict buffer ExposureSums { flo
 
 layout(push_constant) uniform Push {
     uint views;
+    uint cameras;     // cameras that took them; one alone has no response of its own: colours of the model take it up
+    uint cameras_at;  // word that theirs begin at
+    float camera_rate;      // learning rate of a camera's numbers, in units of the maps'
+    float camera_hold;      // weight in the loss of half the squared distance of a camera's numbers from doing nothing
+    float most_vignetting;  // largest size of a number of vignetting
+    float most_response;    // largest size of a number of a response
 };
 #else
 layout(set = 0, binding = 2, std430) readonly restrict buffer Exposures { float exposures[]; };
@@ -48,10 +61,10 @@ layout(push_constant) uniform Push {
 #include "common/swath.glsl"
 #endif
 
-#if defined(GRADIENT) || defined(UPDATE)
-shared float reduce[256];
+#ifdef GRADIENT
+shared vec4 reduce[256];
 
-float group_sum(float value) {
+vec4 group_sum(vec4 value) {
     uint lane = gl_LocalInvocationIndex;
     barrier();
     reduce[lane] = value;
@@ -67,6 +80,32 @@ float group_sum(float value) {
 #endif
 
 #ifdef UPDATE
+shared float reduce[256];
+
+float group_sum(float value) {
+    uint lane = gl_LocalInvocationIndex;
+    barrier();
+    reduce[lane] = value;
+    barrier();
+    for (uint half_size = 128u; half_size > 0u; half_size >>= 1u) {
+        if (lane < half_size) {
+            reduce[lane] += reduce[lane + half_size];
+        }
+        barrier();
+    }
+    return reduce[0];
+}
+
+// The step of the number at `at` whose moments are `apart` and twice that behind it.
+float stepped(uint at, uint apart, float gradient, float rate, float steps) {
+    float m = u.beta1 * exposures[at + apart] + (1.0 - u.beta1) * gradient;
+    float v = u.beta2 * exposures[at + 2u * apart] + (1.0 - u.beta2) * gradient * gradient;
+    float first = 1.0 - pow(u.beta1, steps);
+    float second = 1.0 - pow(u.beta2, steps);
+    exposures[at + apart] = m;
+    exposures[at + 2u * apart] = v;
+    return exposures[at] - rate * (m / first) / (sqrt(v / second) + 1e-8);
+}
 
 void main() {
     // With the colours' step: none where densification or the last iteration takes none.
@@ -81,32 +120,45 @@ void main() {
     uint home = 12u * (u.view % CENTRE_VIEWS);
     uint component = lane % 12u;
     float rest = component % 5u == 0u ? 1.0 : 0.0;  // the diagonal of A
+    float held = component % 5u == 0u ? exposures[base + 38u + component / 5u] : 0.0;
     float gradient = 0.0;
-    for (uint k = 0u; k < 12u; ++k) {
+    float of_camera = 0.0;
+    for (uint k = 0u; k < EXPOSURE_SUMS; ++k) {
         float sum = 0.0;
         for (uint tile = lane; tile < tiles; tile += 256u) {
-            sum += exposure_sums[12u * tile + k];
+            sum += exposure_sums[EXPOSURE_SUMS * tile + k];
         }
         sum = group_sum(sum);
-        if (lane == home + k) {
+        if (k < 12u && lane == home + k) {
             gradient = sum;
         }
+        if (k >= 12u && lane == k - 12u) {
+            of_camera = sum;
+        }
     }
+    uint camera = uint(exposures[base + 37u]);
     float steps = exposures[base + 36u] + 1.0;
+    float camera_steps = exposures[camera + 27u] + 1.0;
     barrier();
     if (lane >= home && lane < home + 12u) {
-        float value = exposures[base + component];
-        gradient += u.exposure_hold * (value - rest);
-        float m = u.beta1 * exposures[base + 12u + component] + (1.0 - u.beta1) * gradient;
-        float v = u.beta2 * exposures[base + 24u + component] + (1.0 - u.beta2) * gradient * gradient;
-        float first = 1.0 - pow(u.beta1, steps);
-        float second = 1.0 - pow(u.beta2, steps);
-        exposures[base + 12u + component] = m;
-        exposures[base + 24u + component] = v;
-        exposures[base + component] = value - u.camera_position.w * (m / first) / (sqrt(v / second) + 1e-8);
+        uint at = base + component;
+        gradient += u.exposure_hold * (exposures[at] - held);
+        exposures[at] = stepped(at, 12u, gradient, u.camera_position.w, steps);
     }
     if (lane == home) {
         exposures[base + 36u] = steps;
+    }
+    // A lane has the same number of all cameras.
+    bool is_response = lane >= 3u && lane < CAMERA_VALUES;
+    if (lane < 3u || (is_response && cameras > 1u)) {
+        uint at = camera + lane;
+        float most = is_response ? most_response : most_vignetting;
+        of_camera += camera_hold * exposures[at];
+        float value = stepped(at, CAMERA_VALUES, of_camera, camera_rate * u.camera_position.w, camera_steps);
+        exposures[at] = clamp(value, -most, most);
+    }
+    if (lane == 0u) {
+        exposures[camera + 27u] = camera_steps;
     }
     if (u.iteration % CENTRE_EVERY != 0u) {
         return;
@@ -127,9 +179,33 @@ void main() {
     for (uint view = slot; slot < CENTRE_VIEWS && view < views; view += CENTRE_VIEWS) {
         exposures[view * EXPOSURE_WORDS + component] -= drift;
     }
+    if (is_response && cameras > 1u) {
+        float of_all = 0.0;
+        for (uint k = 0u; k < cameras; ++k) {
+            of_all += exposures[cameras_at + k * CAMERA_WORDS + lane];
+        }
+        of_all /= float(cameras);
+        for (uint k = 0u; k < cameras; ++k) {
+            exposures[cameras_at + k * CAMERA_WORDS + lane] -= of_all;
+        }
+    }
 }
 
 #else
+
+// Powers of the distance from the principal point less what they are on average over a picture, 1 at the corner farthest from it.
+vec3 vignette(uvec2 pixel) {
+    vec2 center = u.intrinsics.zw;
+    vec2 size = vec2(u.width, u.height) - 1.0;
+    vec2 farthest = max(center, size - center) + 0.5;
+    vec2 off = vec2(pixel) - center;
+    float r2 = dot(off, off) / dot(farthest, farthest);
+    return vec3(r2, r2 * r2, r2 * r2 * r2) - vec3(1.0 / 3.0, 0.16, 0.09);
+}
+
+vec3 three(uint at) {
+    return vec3(exposures[at], exposures[at + 1u], exposures[at + 2u]);
+}
 
 void main() {
     uint tile = group_index();
@@ -145,28 +221,49 @@ void main() {
     bool inside = pixel.x < u.width && pixel.y < u.height;
     uint index = pixel.y * u.width + pixel.x - swath_base;
     uint base = u.view * EXPOSURE_WORDS;
+    uint camera = uint(exposures[base + 37u]);
     vec4 row[3];
     for (uint r = 0u; r < 3u; ++r) {
         uint at = base + 4u * r;
         row[r] = vec4(exposures[at], exposures[at + 1u], exposures[at + 2u], exposures[at + 3u]);
     }
     vec4 x = inside ? image[index] : vec4(0.0);
+    vec4 one = vec4(x.rgb, 1.0);
+    vec3 mapped = vec3(dot(row[0], one), dot(row[1], one), dot(row[2], one));
+    vec3 powers = vignette(pixel);
+    float bright = 1.0 + dot(three(camera), powers);
+    vec3 z = bright * mapped;
+    vec3 t = clamp(z, 0.0, 1.0);
+    vec3 hump = t * (1.0 - t);
+    vec3 bend = hump * (1.0 - 2.0 * t);
+    vec3 response = three(camera + 3u);
+    vec3 second = three(camera + 6u);
 #ifdef GRADIENT
     vec4 g = inside ? image_gradient[index] : vec4(0.0);
+    vec3 slope = 1.0 + response * (1.0 - 2.0 * t) + second * (1.0 - 6.0 * hump);
+    vec3 within = vec3(greaterThan(z, vec3(0.0))) * vec3(lessThan(z, vec3(1.0)));
+    vec3 of_z = g.rgb * mix(vec3(1.0), slope, within);
+    vec3 of_mapped = bright * of_z;
     if (inside) {
-        image_gradient[index] = vec4(g.r * row[0].rgb + g.g * row[1].rgb + g.b * row[2].rgb, g.a);
+        vec3 of_image = of_mapped.r * row[0].rgb + of_mapped.g * row[1].rgb + of_mapped.b * row[2].rgb;
+        image_gradient[index] = vec4(of_image, g.a);
     }
-    for (uint k = 0u; k < 12u; ++k) {
-        uint column = k & 3u;
-        float sum = group_sum(g[k >> 2] * (column == 3u ? 1.0 : x[column]));
-        if (lane == 0u) {
-            exposure_sums[12u * tile + k] = sum;
+    for (uint r = 0u; r < 3u; ++r) {
+        vec4 sum = group_sum(of_mapped[r] * one);
+        if (lane < 4u) {
+            exposure_sums[EXPOSURE_SUMS * tile + 4u * r + lane] = sum[lane];
+        }
+    }
+    vec3 parts[3] = {dot(of_z, mapped) * powers, g.rgb * hump, g.rgb * bend};
+    for (uint r = 0u; r < 3u; ++r) {
+        vec4 sum = group_sum(vec4(parts[r], 0.0));
+        if (lane < 3u) {
+            exposure_sums[EXPOSURE_SUMS * tile + 12u + 3u * r + lane] = sum[lane];
         }
     }
 #else
     if (inside) {
-        vec4 one = vec4(x.rgb, 1.0);
-        exposed_image[index] = vec4(dot(row[0], one), dot(row[1], one), dot(row[2], one), x.a);
+        exposed_image[index] = vec4(z + response * hump + second * bend, x.a);
     }
 #endif
 }

@@ -61,7 +61,7 @@ pub fn all() -> Vec<(Reduction, Vec<Program>)> {
         capacities.masked = !capacities.masked;
         capacities.lens = capacities.masked;
         let with_masks: &[&str] = if capacities.masked { &["alpha"] } else { &[] };
-        capacities.photo_colors = capacities.masked;
+        capacities.photo_cameras = if capacities.masked { 2 } else { 0 };
         capacities.losses = losses(with_masks);
         capacities.poses = if capacities.masked { 2 } else { 0 };
         capacities.storage = match capacities.storage {

@@ -5,8 +5,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MeshMethod, PhotoColors};
 use super::profile::{Background, Profile};
+use super::{MeshMethod, PhotoColors};
 use crate::plugins::{
     Auto, Checker, DssimOptions, FixedOptions, Init, L1Options, Loss, MeshOptions, Optimizer, Strategy,
 };

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bound, Cull, DeviceChoice, HoldOut, LpipsChoice, Mesh, MeshSplatting, MostGaussians, NormalMaps, PhotoColors, Sugar, Validation,
+    Bound, Cull, DeviceChoice, HoldOut, LpipsChoice, Mesh, MeshSplatting, MostGaussians, NormalMaps, PhotoColors,
+    Sugar, Validation,
 };
 use crate::plugins::{DensityOptions, Exporter, Init, Loss, Optimizer, Regularizer, Sink, Strategy, names};
 use kiln_gaussians::layout::Storage;

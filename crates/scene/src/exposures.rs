@@ -4,7 +4,7 @@
 //! in the scene; where its brightness differs between photos by factors that are the same for all points of a photo, shutter,
 //! gain or light differed. Towards the corners and with the distance brightness may fall as well, by a lens that darkens them and by a
 //! light that moves with the camera: both are fitted beside the photos' factors, or they would pass for them. Promises to hold few
-//! decoded photos at a time and to look at [`MOST_PHOTOS`] of them and [`MOST_POINTS`] points at most. A photo that cannot be decoded is
+//! decoded photos at a time and to look at [`MOST_POINTS`] points at most. A photo that cannot be decoded is
 //! passed over here; training reports it.
 
 mod fit;
@@ -15,8 +15,8 @@ use fit::{Fit, Sample};
 
 use super::{Camera, ImageOptions, ImageStore, Photo, SceneError, SceneIndex, Split, ViewId, evenly};
 
-/// Most photos that are decoded.
-const MOST_PHOTOS: usize = 60;
+/// Photos that say whether photos differ.
+pub const FEW_PHOTOS: usize = 60;
 /// Most points that are looked at.
 const MOST_POINTS: usize = 2000;
 /// Photos that must show a point.
@@ -76,16 +76,16 @@ pub struct Exposures {
     pub photos: Vec<PhotoExposure>,
 }
 
-/// Measures the training photos by the brightness of stored colours at shared points. `None` when the scene names no points that three
+/// Measures at most `most` of the training photos by the brightness of stored colours at shared points. `None` when the scene names no points that three
 /// photos show, or too few of them; [`SceneOptions::seen_points`](super::SceneOptions::seen_points) must have asked for points.
 ///
 /// # Errors
 /// [`SceneError::Io`] when the system refuses threads to decode with.
-pub fn exposures(scene: &SceneIndex) -> Result<Option<Exposures>, SceneError> {
+pub fn exposures(scene: &SceneIndex, most: usize) -> Result<Option<Exposures>, SceneError> {
     let showing: Vec<usize> = (0..scene.train.len())
         .filter(|index| !scene.train[*index].seen.is_empty())
         .collect();
-    let photos: Vec<usize> = evenly(showing.len(), MOST_PHOTOS).map(|i| showing[i]).collect();
+    let photos: Vec<usize> = evenly(showing.len(), most).map(|i| showing[i]).collect();
     let points = shared_points(scene, &photos);
     if points.is_empty() {
         return Ok(None);
@@ -191,7 +191,11 @@ impl Look {
     }
 
     fn brightness(&self) -> f64 {
-        self.rgb.iter().zip(BRIGHTNESS).map(|(value, weight)| value * weight).sum()
+        self.rgb
+            .iter()
+            .zip(BRIGHTNESS)
+            .map(|(value, weight)| value * weight)
+            .sum()
     }
 
     /// Logarithm of the channel over green, where both say something.

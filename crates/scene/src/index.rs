@@ -3,6 +3,7 @@
 //! Owns what is known of a data set once it is read. Promises train views that are not empty, finite poses, and images
 //! that exist with the size it states.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::options::{SceneKind, SceneOptions};
@@ -184,11 +185,24 @@ impl SceneIndex {
         }
     }
 
-    /// Drops the points of the photos.
-    pub fn forget_seen(&mut self) {
-        for view in &mut self.train {
-            view.seen = Default::default();
+    /// The camera that took each view, training views first, numbered in that order, and how many there are. Where most photos have a camera of
+    /// their own, as in models that calibrate each photo by itself, pictures of one size are of one camera.
+    #[must_use]
+    pub fn takers(&self) -> (Vec<u32>, u32) {
+        let numbered = |key: &dyn Fn(&View) -> [usize; 2]| {
+            let mut found = BTreeMap::new();
+            let mut numbers = Vec::new();
+            for (_, view) in self.views() {
+                let next = u32::try_from(found.len()).unwrap_or(u32::MAX);
+                numbers.push(*found.entry(key(view)).or_insert(next));
+            }
+            (numbers, u32::try_from(found.len()).unwrap_or(u32::MAX))
+        };
+        let (by_camera, count) = numbered(&|view| [view.taken_by, 0]);
+        if 2 * count as usize <= by_camera.len() {
+            return (by_camera, count);
         }
+        numbered(&|view| [view.source_width, view.source_height].map(|side| side as usize))
     }
 
     /// Bytes of host memory that the points of the photos take.

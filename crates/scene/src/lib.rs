@@ -45,7 +45,7 @@ pub use depths::{DepthFit, DepthMap, MOST_FIT_POINTS, Meaning};
 pub use error::SceneError;
 pub use error::listed;
 pub use evenly::evenly;
-pub use exposures::{Difference, Exposures, PhotoExposure, exposures};
+pub use exposures::{Difference, Exposures, FEW_PHOTOS, PhotoExposure, exposures};
 pub use fisheye::Fisheye;
 pub use formats::beside::photos_below;
 pub use formats::colmap::subset::{SubsetError, Subsets, write_subsets};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SceneError, SceneIndex, View, exposures, photo_bytes};
+use super::{FEW_PHOTOS, SceneError, SceneIndex, View, exposures, photo_bytes};
 
 /// Suggested widths stay at or below this, pixels; what `dataset.resolution: -1` does too.
 const COMFORTABLE_WIDTH_PX: u32 = 1600;
@@ -157,7 +157,7 @@ impl SceneReport {
     /// # Errors
     /// [`SceneError::Io`] when the system refuses threads to decode with.
     pub fn with_photos(self, scene: &SceneIndex) -> Result<Self, SceneError> {
-        let Some(found) = exposures(scene)? else {
+        let Some(found) = exposures(scene, FEW_PHOTOS)? else {
             return Ok(self);
         };
         let [red, blue] = found.white_balance.map(|difference| difference.spread);

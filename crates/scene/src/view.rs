@@ -81,6 +81,12 @@ pub struct View {
     pub source_height: u32,
     /// Intrinsics at that size.
     pub intrinsics: Intrinsics,
+    /// The camera that took it, by its place in the scene's list.
+    pub taken_by: usize,
+    /// Light that its photo took as the camera wrote it into the file, thousandths of a stop.
+    pub milli_stops: Option<i32>,
+    /// Factors of red, green and blue by which its photo is brighter than those around it, as far as that is known; 1 = it is not.
+    pub gains: [f32; 3],
     /// The camera is far from all others, and does not count for where the scene is and how large.
     pub is_stray: bool,
     /// How alpha is handled.
@@ -127,6 +133,9 @@ impl View {
             source_width: width,
             source_height: height,
             intrinsics,
+            taken_by: 0,
+            milli_stops: header.milli_stops,
+            gains: [1.0; 3],
             is_stray: false,
             alpha,
             upright,

@@ -234,10 +234,14 @@ mod tests {
         views[0].psnr_fitted_half = Some(28.25);
         let mut corrected = file(None);
         corrected.put(Split::Test, views);
-        let said = "PSNR in dB\npsnr_fitted_half (psnr_image of the right half, colours fitted on the left): test 28.250\n";
+        let said =
+            "PSNR in dB\npsnr_fitted_half (psnr_image of the right half, colours fitted on the left): test 28.250\n";
         assert!(printed(&corrected, false).ends_with(said));
         assert!(printed(&corrected, true).contains("\"psnr_fitted_half\": 28.25"));
-        assert!(!printed(&file(None), true).contains("psnr_fitted_half"), "only when asked for");
+        assert!(
+            !printed(&file(None), true).contains("psnr_fitted_half"),
+            "only when asked for"
+        );
     }
 
     #[test]

@@ -159,7 +159,13 @@ mod tests {
         let image = rendering(400);
         let mut left = photo(&image, |rgb| rgb);
         let mut right = left.clone();
-        for (index, (left, right)) in left.as_chunks_mut::<3>().0.iter_mut().zip(right.as_chunks_mut::<3>().0).enumerate() {
+        for (index, (left, right)) in left
+            .as_chunks_mut::<3>()
+            .0
+            .iter_mut()
+            .zip(right.as_chunks_mut::<3>().0)
+            .enumerate()
+        {
             *if index % 20 < 10 { left } else { right } = [0; 3];
         }
         let [of_left, of_right] = [left, right].map(|photo| fitted_half_psnr(&image, &photo, 20, None).unwrap());

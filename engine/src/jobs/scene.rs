@@ -84,7 +84,7 @@ impl ForScene {
     /// # Errors
     /// [`JobError::Plan`] when the system refuses threads.
     pub fn decided(mut self) -> Result<Self, JobError> {
-        let line = settle_photo_colors(&mut self.profile, &mut self.scene)?;
+        let line = settle_photo_colors(&mut self.profile, &mut self.scene, true)?;
         self.adapted.extend(line);
         Ok(self)
     }

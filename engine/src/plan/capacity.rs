@@ -131,7 +131,9 @@ pub(super) fn capacities(
     c.binding_bytes = limits.binding_bytes;
     c.masked = scene.masked;
     c.losses = losses::losses(profile);
-    c.photo_colors = profile.learns_photo_colors();
+    if profile.learns_photo_colors() {
+        c.photo_cameras = scene.takers().1;
+    }
     c.density = losses::density(profile, scene.extent);
     c.storage = profile.memory.storage;
     c.deferred_steps = deferred_steps(profile, variants);

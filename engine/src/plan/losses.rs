@@ -6,6 +6,7 @@ use kiln_config::plugins::{DensityVariant, Loss, Losses, Maps};
 use kiln_config::{Background, MostGaussians, Profile, Residency};
 use kiln_gpu::memory::{Gpu, MemoryError, PlanLimits};
 use kiln_kernels::density_terms::DensityTerms;
+use kiln_kernels::exposure::PhotoStart;
 use kiln_kernels::views::IMAGE_BYTES;
 use kiln_scene::{Alpha, SceneIndex};
 
@@ -105,12 +106,20 @@ pub(super) fn most_dense(profile: &Profile, initial: u32, limits: PlanLimits) ->
     Ok(Some(most))
 }
 
-/// Writes what losses learn beside the model as it is before the first step.
+/// Writes what losses and photo colours learn beside the model as it is before the first step.
 ///
 /// # Errors
 /// [`MemoryError`] when the device refuses.
-pub(crate) fn start(gpu: &mut Gpu, tensors: &StepTensors) -> Result<(), MemoryError> {
-    for learnt in tensors.learnt() {
+pub(crate) fn start(gpu: &mut Gpu, tensors: &StepTensors, scene: &SceneIndex) -> Result<(), MemoryError> {
+    let (takers, _) = scene.takers();
+    let views = scene.views().zip(takers);
+    let photos: Vec<PhotoStart> = views
+        .map(|((_, view), camera)| PhotoStart {
+            camera,
+            gains: view.gains,
+        })
+        .collect();
+    for learnt in tensors.learnt(&photos) {
         gpu.write(&learnt.state, &learnt.start)?;
     }
     Ok(())

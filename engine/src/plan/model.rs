@@ -1,6 +1,6 @@
 //! How a profile asks for its scene to be read.
 
-use super::{PlanError, SEEN_POINTS, lenses, losses};
+use super::{PlanError, lenses, losses};
 use kiln_config::plugins::Maps;
 use kiln_config::{NormalMaps, Profile};
 use kiln_scene::{Alpha, AlphaChoice, Axes, HoldOut, MOST_FIT_POINTS, MaskChoice, Resolution, SceneOptions, Undistort};
@@ -74,11 +74,9 @@ pub fn training_options(profile: &Profile) -> Result<SceneOptions, PlanError> {
     Ok(SceneOptions {
         depths: depths.map(Into::into),
         normals: normals.map(|maps| ((&maps.path).into(), axes(maps))),
-        // maps are held against the points that their photos are known to show, and colours compared there
+        // maps are held against the points that their photos are known to show
         seen_points: if depths.is_some() || normals.is_some() {
             MOST_FIT_POINTS
-        } else if profile.photo_colors_are_open() {
-            SEEN_POINTS
         } else {
             0
         },

@@ -1,12 +1,17 @@
-//! `train.photo_colors`: whether photos get colours of their own where nobody says so.
+//! `train.photo_colors`: whether photos get colours of their own where it is not set, and what these begin with.
 //!
 //! Owns the limits. What the photos show at shared points decides: a difference in exposure or white balance that is the same all over a
 //! photo is no property of the scene. A light that moves with the camera looks like one and is not: it is in the scene, and goes with the
 //! distance.
 
+mod gains;
+
 use super::{PlanError, training_options};
 use kiln_config::{PhotoColors, Profile};
-use kiln_scene::{Difference, Exposures, SceneIndex, exposures};
+use kiln_scene::{Difference, Exposures, FEW_PHOTOS, SceneIndex, SceneKind, SceneOptions, exposures};
+
+/// Most photos whose gains are measured, where photo colours are on.
+const MOST_PHOTOS: usize = 250;
 
 /// Points of a photo at which its colours are compared with those of others.
 pub const SEEN_POINTS: u32 = 4096;
@@ -44,25 +49,60 @@ impl Limit {
     }
 }
 
-/// Decides `train.photo_colors: auto` of `profile` by the photos of `scene`, which was read as [`training_options`] say, and drops the
-/// points of the photos that nothing else asks for. What was decided and why, for people; `None` where there was nothing to decide.
+/// Decides `train.photo_colors: auto` of `profile` by the photos of `scene`, and gives the views the gains that their photos show where photo
+/// colours are on and they have none yet. What was decided and why, for people; `None` where there was nothing to decide. A run that goes
+/// on (`is_new` is false) has its gains already.
 ///
 /// # Errors
-/// [`PlanError::Scene`] when the system refuses threads to decode photos with.
-pub fn settle_photo_colors(profile: &mut Profile, scene: &mut SceneIndex) -> Result<Option<String>, PlanError> {
-    let mut line = None;
-    if profile.photo_colors_are_open() {
-        let found = exposures(scene)?;
-        let (is_on, why) = decided(found.as_ref());
-        profile.train.photo_colors = if is_on { PhotoColors::On } else { PhotoColors::Off };
-        line = Some(format!("photo colours: {} ({why})", if is_on { "on" } else { "off" }));
-    } else if profile.train.photo_colors == PhotoColors::Auto {
+/// [`PlanError::Scene`] when the scene cannot be read again, with the points of its photos, or the system refuses threads to decode with.
+pub fn settle_photo_colors(
+    profile: &mut Profile,
+    scene: &mut SceneIndex,
+    is_new: bool,
+) -> Result<Option<String>, PlanError> {
+    let is_open = profile.photo_colors_are_open();
+    if profile.train.photo_colors == PhotoColors::Auto && !is_open {
         profile.train.photo_colors = PhotoColors::Off;
     }
-    if training_options(profile)?.seen_points == 0 {
-        scene.forget_seen();
+    let has_none = scene.train.iter().all(|view| view.gains == [1.0; 3]);
+    let wants_gains = is_new && has_none && profile.train.photo_colors != PhotoColors::Off;
+    if !is_open && !wants_gains {
+        return Ok(None);
     }
-    Ok(line)
+    let seen = with_points(profile, scene)?;
+    let measured = |most| seen.as_ref().map_or(Ok(None), |seen| exposures(seen, most));
+    let (mut parts, mut found) = (Vec::new(), None);
+    if is_open {
+        found = measured(FEW_PHOTOS)?;
+        let (is_on, why) = decided(found.as_ref());
+        let (choice, word) = if is_on {
+            (PhotoColors::On, "on")
+        } else {
+            (PhotoColors::Off, "off")
+        };
+        profile.train.photo_colors = choice;
+        parts.push(format!("{word} ({why})"));
+    }
+    if wants_gains && profile.learns_photo_colors() {
+        let all = match found {
+            Some(found) if scene.train.len() <= FEW_PHOTOS => Some(found),
+            _ => measured(MOST_PHOTOS)?,
+        };
+        parts.extend(all.and_then(|found| gains::set(scene, &found)));
+    }
+    Ok((!parts.is_empty()).then(|| format!("photo colours: {}", parts.join("; "))))
+}
+
+/// The scene with the points that its photos show; `None` of kinds that name none.
+fn with_points(profile: &Profile, scene: &SceneIndex) -> Result<Option<SceneIndex>, PlanError> {
+    if scene.kind != SceneKind::Colmap {
+        return Ok(None);
+    }
+    let options = SceneOptions {
+        seen_points: SEEN_POINTS,
+        ..training_options(profile)?
+    };
+    Ok(Some(SceneIndex::load(&scene.root, &options)?))
 }
 
 /// Whether photos get colours of their own, and why.
@@ -85,11 +125,16 @@ fn decided(found: Option<&Exposures>) -> (bool, String) {
         _ => String::new(),
     };
     if found.falloff < FLASH {
-        let why = format!("the light moves with the camera: brightness goes with the distance to the power {:.1}", found.falloff);
+        let why = format!(
+            "the light moves with the camera: brightness goes with the distance to the power {:.1}",
+            found.falloff
+        );
         return (false, format!("{why}; {sign}{corners}"));
     }
     let is_on = EXPOSURE.iter().any(|limit| limit.is_reached(&found.brightness))
-        || [red, blue].iter().any(|difference| WHITE_BALANCE.is_reached(difference));
+        || [red, blue]
+            .iter()
+            .any(|difference| WHITE_BALANCE.is_reached(difference));
     (is_on, format!("{sign}{corners}"))
 }
 

@@ -56,9 +56,9 @@ pub struct Capacities {
     /// The losses that steps have; a run that goes on has those of its own settings.
     #[serde(skip)]
     pub losses: Losses,
-    /// Training photos have colours of their own.
+    /// Cameras that took the photos, where these have colours of their own; 0 = they have none.
     #[serde(skip)]
-    pub photo_colors: bool,
+    pub photo_cameras: u32,
     /// Terms of the density of Gaussians, from some iteration on.
     #[serde(skip)]
     pub density: Option<DensityTerms>,
@@ -116,7 +116,7 @@ impl Capacities {
             slots: Self::SLOTS,
             masked: false,
             losses: Losses::default(),
-            photo_colors: false,
+            photo_cameras: 0,
             density: None,
             poses: 0,
             lens: false,

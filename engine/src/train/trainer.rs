@@ -251,7 +251,7 @@ impl Trainer {
             deferred,
             lose_at: faults.lose_device_at.clone(),
         };
-        losses::start(&mut trainer.gpu, &trainer.tensors)?;
+        losses::start(&mut trainer.gpu, &trainer.tensors, scene)?;
         trainer.upload_rates()?;
         if let Some(model) = model {
             step::write_model(&mut trainer.gpu, &trainer.tensors, model)?;

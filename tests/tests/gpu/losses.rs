@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use kiln::step::{Capacities, ImageTerm, StepTensors, train_step};
-use kiln_kernels::exposure::{CENTRE_EVERY, IDENTITY, VALUES, WORDS, start};
+use kiln_kernels::exposure::{CENTRE_EVERY, IDENTITY, OF_CAMERA, OF_CAMERA_WORDS, PhotoStart, VALUES, WORDS, start};
 use kiln_kernels::uniforms::{Group, flags};
 use kiln_kernels::views::Reduction;
 use kiln_program::{Program, Span};
@@ -31,7 +31,7 @@ fn capacities(scene: &Scene) -> Capacities {
 
 /// Where exposures are.
 fn state_of(gpu: &Gpu) -> Span {
-    gpu.tensors.learnt().first().expect("asked for").state
+    gpu.tensors.learnt(&[]).first().expect("asked for").state
 }
 
 /// The image after the map.
@@ -111,7 +111,8 @@ fn coverage_against_the_mask() {
     }
 }
 
-/// A view's map between image and loss, its gradients, and two of its steps; other views and skipped steps stay as they are.
+/// A view's map and its camera between image and loss, their gradients, and two of their steps; other views, other cameras and skipped
+/// steps stay as they are.
 #[test]
 fn exposures() {
     let scene = Scene {
@@ -121,7 +122,7 @@ fn exposures() {
     };
     let (model, camera, target) = (scene.model(), scene.camera(), scene.target());
     let mut c = capacities(&scene);
-    (c.cameras, c.photo_colors) = (3, true);
+    (c.cameras, c.photo_cameras) = (3, 2);
     let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |t| {
         let keep = |view, after| Keep { view, after };
         vec![
@@ -130,13 +131,25 @@ fn exposures() {
         ]
     });
     let (exposures, image) = (state_of(&gpu), exposed(&gpu.tensors));
-    let mut state = start(3);
+    let photo = |camera, gain| PhotoStart {
+        camera,
+        gains: [gain, 1.0, 0.5 + 0.5 * gain],
+    };
+    let mut state = start(&[photo(0, 1.0), photo(1, 1.1), photo(1, 1.0)], 2);
     for (k, value) in state[WORDS..WORDS + VALUES].iter_mut().enumerate() {
         *value += 0.4 * uniform::<f32>(7, 0, k as u32, 0) - 0.2;
+    }
+    let cameras_at = 3 * WORDS;
+    let own = cameras_at + OF_CAMERA_WORDS;
+    for (k, value) in state[own..own + OF_CAMERA].iter_mut().enumerate() {
+        *value = 0.5 * uniform::<f32>(7, 1, k as u32, 0) - 0.25;
     }
     gpu.device.write(&exposures, &state).expect("upload");
     let mut twin = exposure::State::<f32>::new();
     twin.map.copy_from_slice(&state[WORDS..WORDS + VALUES]);
+    twin.held = [1.1, 1.0, 1.05];
+    let mut of_camera = exposure::CameraState::<f32>::new();
+    of_camera.values.copy_from_slice(&state[own..own + OF_CAMERA]);
     let photo = target_from_u8(&target);
     for step in 1..=3 {
         // The model is the same each time; only the map goes on.
@@ -152,9 +165,15 @@ fn exposures() {
         let view = View::new(&camera);
         let (gaussians, filter) = (&reference.gaussians, &reference.filter_3d);
         let out = forward(gaussians, filter, &view, &reference.settings, BACKGROUND);
-        let mapped = exposure::apply(&twin.map, &out.raster.rgb);
+        let taken = exposure::Taken {
+            map: twin.map,
+            camera: of_camera.values,
+            size: scene.size,
+            center: [u.intrinsics[2], u.intrinsics[3]],
+        };
+        let mapped = taken.shown(&out.raster.rgb);
         let of_mapped = loss(scene.size, &mapped, &photo, Weights::default());
-        let (by_image, by_map) = exposure::gradients(&twin.map, &out.raster.rgb, &of_mapped.gradient);
+        let (by_image, by_map, by_camera) = taken.gradients(&out.raster.rgb, &of_mapped.gradient);
         assert!(
             (status.loss - of_mapped.total).abs() < 1e-5,
             "{} {}",
@@ -168,13 +187,18 @@ fn exposures() {
         close("image gradient", &rgb(found), by_image.as_flattened(), 1e-7, 2e-3);
         if step < 3 {
             twin.step(&by_map, 0.03, 0.02, [0.9, 0.999]);
+            of_camera.step(&by_camera, 0.02, [0.9, 0.999], 2);
         }
-        let found: Vec<f32> = gpu.read(exposures, 3 * WORDS);
+        let found: Vec<f32> = gpu.read(exposures, own + OF_CAMERA_WORDS);
         close("map", &found[WORDS..WORDS + VALUES], &twin.map, 1e-4, 1e-3);
         assert_eq!(found[WORDS + 36], step.min(2) as f32);
         for other in [0, 2] {
             assert_eq!(found[other * WORDS..][..VALUES], IDENTITY, "another view's");
         }
+        let values = &found[own..own + OF_CAMERA];
+        close("camera", values, &of_camera.values, 1e-4, 1e-3);
+        assert_eq!(found[own + 27], step.min(2) as f32);
+        assert_eq!(found[cameras_at..own], [0.0; OF_CAMERA_WORDS], "another camera's");
     }
     gpu.assert_valid();
 }
@@ -191,11 +215,12 @@ fn the_mean_of_all_exposures_is_held() {
     let (model, target) = (scene.model(), scene.target());
     for cameras in [1, 20, 21, 50] {
         let mut c = capacities(&scene);
-        (c.cameras, c.photo_colors) = (cameras, true);
+        (c.cameras, c.photo_cameras) = (cameras, 1);
         let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |_| Vec::new());
         let exposures = state_of(&gpu);
-        let mut state = start(cameras);
-        for (view, words) in (0..).zip(state.chunks_exact_mut(WORDS)) {
+        let photos = vec![PhotoStart::default(); cameras as usize];
+        let mut state = start(&photos, 1);
+        for (view, words) in (0..cameras).zip(state.chunks_exact_mut(WORDS)) {
             for (k, value) in (0..).zip(&mut words[..VALUES]) {
                 *value += uniform::<f32>(8, view, k, 0) - 0.2;
             }
@@ -206,14 +231,14 @@ fn the_mean_of_all_exposures_is_held() {
                 map: std::array::from_fn(|k| words[k]),
                 ..exposure::State::new()
             };
-            words.chunks_exact(WORDS).map(map).collect()
+            words[..cameras as usize * WORDS].chunks_exact(WORDS).map(map).collect()
         };
         let step = |gpu: &mut Gpu, iteration: u32| -> Vec<f32> {
             gpu.load(&model);
             let mut u = uniforms(&scene.camera(), scene.sh_degree, iteration);
             (u.view, u.camera_position[3]) = (cameras - 1, 0.02);
             assert_eq!(gpu.run(0, &u, &target).stalled, 0);
-            gpu.read(exposures, cameras as usize * WORDS)
+            gpu.read(exposures, state.len())
         };
         let before = step(&mut gpu, CENTRE_EVERY - 1);
         let others = (cameras as usize - 1) * WORDS;
@@ -228,12 +253,68 @@ fn the_mean_of_all_exposures_is_held() {
             close("map", &found.map, &wanted.map, 1e-5, 1e-5);
         }
         let untouched = |words: &[f32]| {
-            words
+            words[..cameras as usize * WORDS]
                 .chunks_exact(WORDS)
                 .map(|w| w[VALUES..].to_vec())
                 .collect::<Vec<_>>()
         };
         assert_eq!(untouched(&found), untouched(&moved), "moments and numbers of steps");
+        gpu.assert_valid();
+    }
+}
+
+/// Of several cameras the responses are centred with the maps, and of one alone there is none.
+#[test]
+fn responses_say_what_cameras_differ_by() {
+    let scene = Scene {
+        seed: 93,
+        size: [40, 30],
+        count: 60,
+        ..Scene::default()
+    };
+    let (model, target) = (scene.model(), scene.target());
+    for cameras in [1_u32, 2, 30] {
+        let mut c = capacities(&scene);
+        (c.cameras, c.photo_cameras) = (cameras, cameras);
+        let mut gpu = Gpu::new(&c, &variants(Reduction::Segmented), train_step, |_| Vec::new());
+        let exposures = state_of(&gpu);
+        let photos: Vec<PhotoStart> = (0..cameras)
+            .map(|camera| PhotoStart {
+                camera,
+                ..PhotoStart::default()
+            })
+            .collect();
+        let begin = cameras as usize * WORDS;
+        let mut state = start(&photos, cameras);
+        for (camera, words) in (0..).zip(state[begin..].chunks_exact_mut(OF_CAMERA_WORDS)) {
+            let several = if cameras > 1 { OF_CAMERA } else { 3 };
+            for (k, value) in (0..).zip(&mut words[..several]) {
+                *value = 0.3 * uniform::<f32>(8, camera, k, 1) - 0.1;
+            }
+        }
+        let found = [CENTRE_EVERY - 1, CENTRE_EVERY].map(|iteration| {
+            gpu.device.write(&exposures, &state).expect("upload");
+            gpu.load(&model);
+            let mut u = uniforms(&scene.camera(), scene.sh_degree, iteration);
+            (u.view, u.camera_position[3]) = (cameras - 1, 0.02);
+            assert_eq!(gpu.run(0, &u, &target).stalled, 0);
+            let words: Vec<f32> = gpu.read(exposures, state.len());
+            let values = |words: &[f32]| exposure::CameraState::<f32> {
+                values: std::array::from_fn(|k| words[k]),
+                ..exposure::CameraState::new()
+            };
+            let of_cameras = words[begin..].chunks_exact(OF_CAMERA_WORDS).map(values);
+            of_cameras.collect::<Vec<_>>()
+        });
+        let [mut wanted, found] = found;
+        if cameras > 1 {
+            exposure::centre_responses(&mut wanted);
+        }
+        for (found, wanted) in found.iter().zip(&wanted) {
+            close("response", &found.values, &wanted.values, 1e-5, 1e-5);
+            let has_response = found.values[3..].iter().any(|value| *value != 0.0);
+            assert_eq!(has_response, cameras > 1);
+        }
         gpu.assert_valid();
     }
 }

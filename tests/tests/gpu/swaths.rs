@@ -49,7 +49,7 @@ fn trained(c: &Capacities, variants: &Variants) -> (Vec<[u32; 3]>, Vec<u8>) {
     let scene = scene();
     let mut gpu = Gpu::training(c, variants);
     gpu.load(&scene.model());
-    for learnt in gpu.tensors.learnt() {
+    for learnt in gpu.tensors.learnt(&[]) {
         gpu.device.write(&learnt.state, &learnt.start).expect("upload");
     }
     let target = if c.masked {
@@ -109,7 +109,7 @@ fn masks_coverage_and_exposures_in_swaths() {
         let mut c = capacities(binding);
         c.masked = true;
         c.losses = losses(&["alpha"]);
-        c.photo_colors = true;
+        c.photo_cameras = 1;
         c
     };
     let whole = trained(&with(u64::MAX), &variants);
@@ -161,7 +161,7 @@ fn no_pass_binds_more_than_it_may() {
         for threads in [Threads::Columns, Threads::Pixels] {
             let mut c = Capacities::new(1000, 1000, 1 << 20, 3, [(sizes[0], sizes[1])]);
             c.binding_bytes = binding;
-            c.photo_colors = true;
+            c.photo_cameras = 1;
             let mut table = kiln_program::TensorTable::default();
             let tensors = StepTensors::new(&mut table, &c, &variants(Reduction::Segmented, threads));
             for program in [train_step(&tensors), evaluate_view(&tensors, &[])] {

@@ -11,7 +11,7 @@ use kiln_gpu::memory::{BlockRounding, Budget, PlanLimits};
 use kiln_kernels::exposure;
 use kiln_kernels::views::Reduction;
 use kiln_lab::synth::{Synthetic, SyntheticKind};
-use kiln_scene::{SceneIndex, SceneOptions, SceneReport, exposures};
+use kiln_scene::{FEW_PHOTOS, SceneIndex, SceneOptions, SceneReport, exposures};
 use kiln_tests::gpu;
 use kiln_tests::runs::{self, EVENTFUL, QUICK, Scratch, json, profile, train_scene};
 use kiln_twins::gaussian::{Gaussian, View};
@@ -216,7 +216,10 @@ fn exposures_are_told_from_the_scene() {
     let asked = [longer[0], longer[1], ("schedule.checkpoint", "[250]")];
     train(&scratch, "scene", "exposure", &asked).unwrap();
     let config = std::fs::read_to_string(scratch.join("exposure/config.resolved.yaml")).unwrap();
-    assert!(config.contains("photo_colors: on") || config.contains("photo_colors: \"on\""), "{config}");
+    assert!(
+        config.contains("photo_colors: on") || config.contains("photo_colors: \"on\""),
+        "{config}"
+    );
     let chosen = json(&scratch.join("exposure/run.json"))["chosen"].to_string();
     assert!(chosen.contains("photo colours: on (photos differ by"), "{chosen}");
     let [without, with] = ["plain", "exposure"].map(|run| psnr(&scratch, run, 250));
@@ -268,7 +271,13 @@ fn the_spread_of_exposures_is_seen_in_the_photos() {
         ..SceneOptions::default()
     };
     let load = |options: &SceneOptions| SceneIndex::load(&folder, options).unwrap();
-    let spread = || exposures(&load(&options)).unwrap().unwrap().brightness.spread;
+    let spread = || {
+        exposures(&load(&options), FEW_PHOTOS)
+            .unwrap()
+            .unwrap()
+            .brightness
+            .spread
+    };
     let equal = spread();
     assert!(equal < 0.06, "{equal}");
     change_exposures(&folder);
@@ -281,7 +290,7 @@ fn the_spread_of_exposures_is_seen_in_the_photos() {
         "{found}, not {}",
         square.sqrt()
     );
-    let without = exposures(&load(&SceneOptions::default())).unwrap();
+    let without = exposures(&load(&SceneOptions::default()), FEW_PHOTOS).unwrap();
     assert_eq!(without, None, "no points were asked for");
     let scene = load(&options);
     let report = SceneReport::of(&scene).with_photos(&scene).unwrap();

@@ -1,5 +1,4 @@
-//! `shaders/exposure.comp`: exposure of the step's photo: an affine map of colours, e(x) = A x + b, learnt for each
-//! training view. Made by `cargo xtask shaders`.
+//! `shaders/exposure.comp`: colours of the step's photo as its camera takes them. Made by `cargo xtask shaders`.
 
 use kiln_program::{Binding, Bindings, Kernel, Span};
 
@@ -121,6 +120,18 @@ pub struct Push {
 pub struct UpdatePush {
     /// Word 0.
     pub views: u32,
+    /// Word 1; cameras that took them; one alone has no response of its own: colours of the model take it up.
+    pub cameras: u32,
+    /// Word 2; word that theirs begin at.
+    pub cameras_at: u32,
+    /// Word 3; learning rate of a camera's numbers, in units of the maps'.
+    pub camera_rate: f32,
+    /// Word 4; weight in the loss of half the squared distance of a camera's numbers from doing nothing.
+    pub camera_hold: f32,
+    /// Word 5; largest size of a number of vignetting.
+    pub most_vignetting: f32,
+    /// Word 6; largest size of a number of a response.
+    pub most_response: f32,
 }
 
 /// `exposure.spv`.
@@ -138,7 +149,13 @@ pub static GRADIENT: Kernel<GradientBind, Push> = Kernel::new(
     include_bytes!("../../../../shaders/spv/exposure.gradient.spv"),
 );
 
-/// Words per view: the map, two moments, the number of steps, and three unused.
-pub const EXPOSURE_WORDS: u32 = 40;
+/// Words per view: the map, two moments, steps, its camera's place, what it is held to, three unused.
+pub const EXPOSURE_WORDS: u32 = 44;
+/// Words per camera: vignetting and response, two moments, the number of steps, and four unused.
+pub const CAMERA_WORDS: u32 = 32;
+/// Numbers of a camera: three of vignetting, one of the response per channel, and another.
+pub const CAMERA_VALUES: u32 = 9;
+/// Sums of a tile: of the map and of the camera.
+pub const EXPOSURE_SUMS: u32 = 21;
 /// Iterations between two moments at which the mean of all maps becomes the identity.
 pub const CENTRE_EVERY: u32 = 61;

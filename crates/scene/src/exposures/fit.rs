@@ -124,7 +124,11 @@ impl Fit {
             let (_, of_logs) = weighed.parts(&logs, ROUNDS);
             (slopes, inverse) = weighed.slopes(&of_logs, &beside);
             let of_slopes = |at: usize| slopes[0] * beside[0][at] + slopes[1] * beside[1][at];
-            let off: Vec<f64> = of_logs.iter().enumerate().map(|(at, log)| (log - of_slopes(at)).abs()).collect();
+            let off: Vec<f64> = of_logs
+                .iter()
+                .enumerate()
+                .map(|(at, log)| (log - of_slopes(at)).abs())
+                .collect();
             left = OF_MEDIAN * median(&off);
             for (weight, off) in weighed.weights.iter_mut().zip(&off) {
                 *weight = (WHOLE * left / off.max(1e-12)).min(1.0);
@@ -227,10 +231,16 @@ mod tests {
         }
         let found = Fit::of(&samples, 20, 400);
         let moved = [0, 1].map(|k| found.slopes[k] - before.slopes[k]);
-        assert!((moved[0] + 2.0).abs() < 0.02 && (moved[1] - 0.3).abs() < 0.02, "{moved:?}");
+        assert!(
+            (moved[0] + 2.0).abs() < 0.02 && (moved[1] - 0.3).abs() < 0.02,
+            "{moved:?}"
+        );
         let spreads = [&before, &found].map(|fit| fit.spread(16, 3).unwrap());
         assert!((spreads[0] - spreads[1]).abs() < 0.01, "{spreads:?}");
-        assert!(found.left < 0.06 && found.errors.iter().all(|error| *error < 0.01), "{found:?}");
+        assert!(
+            found.left < 0.06 && found.errors.iter().all(|error| *error < 0.01),
+            "{found:?}"
+        );
         // The same along one thing that never varies.
         samples.iter_mut().for_each(|sample| sample.beside[0] = 0.7);
         assert_eq!(Fit::of(&samples, 20, 400).slopes[0], 0.0);

@@ -105,26 +105,27 @@ impl Loader<'_> {
             if header.alpha {
                 self.transparent.push((path.clone(), (header.width, header.height)));
             }
-            let view = match View::new(posed, path, header, alpha, &mut self.planner) {
+            let mut view = match View::new(posed, path, header, alpha, &mut self.planner) {
                 Err(error @ SceneError::SizeMismatch { .. }) => {
                     pairs.odd.push((name, error));
                     continue;
                 }
                 view => view?,
             };
-            self.count_camera(lens, &view);
+            view.taken_by = self.count_camera(lens, &view);
             pairs.views.push(view);
         }
         Ok(pairs)
     }
 
-    fn count_camera(&mut self, lens: Lens, view: &View) {
+    /// Counts the view's camera, and gives its place.
+    fn count_camera(&mut self, lens: Lens, view: &View) -> usize {
         let file_px = view.upright.turned_px();
-        let known = self.cameras.iter_mut().rev();
-        let mut same = known.filter(|(other, camera)| *other == lens && camera.file_px == file_px);
-        if let Some((_, camera)) = same.next() {
+        let known = self.cameras.iter_mut().enumerate().rev();
+        let mut same = known.filter(|(_, (other, camera))| *other == lens && camera.file_px == file_px);
+        if let Some((at, (_, camera))) = same.next() {
             camera.images += 1;
-            return;
+            return at;
         }
         let camera = CameraUse {
             model: lens.model,
@@ -135,6 +136,7 @@ impl Loader<'_> {
             is_fisheye: matches!(lens.distortion, Distortion::Fisheye { .. }),
         };
         self.cameras.push((lens, camera));
+        self.cameras.len() - 1
     }
 }
 

@@ -10,7 +10,7 @@ use image::metadata::Orientation;
 use image::{ImageDecoder as _, ImageError, ImageReader};
 use kiln_files::open_regular;
 
-use super::{exr, room};
+use super::{exif, exr, room};
 use crate::SceneError;
 use crate::fence::Fence;
 use crate::resolution::MAX_SIDE_PX;
@@ -41,6 +41,8 @@ pub(crate) struct Header {
     pub(crate) pixel_bytes: u32,
     /// The picture may have an alpha channel.
     pub(crate) alpha: bool,
+    /// Light that the photo took as its camera wrote it, thousandths of a stop.
+    pub(crate) milli_stops: Option<i32>,
 }
 
 impl Header {
@@ -52,6 +54,7 @@ impl Header {
             orientation: Orientation::NoTransforms,
             pixel_bytes: RGB_BYTES,
             alpha: false,
+            milli_stops: None,
         }
     }
 }
@@ -129,11 +132,13 @@ fn read(path: &Path, fence: &Fence) -> Found {
     let after = if start.starts_with(&[0xff, 0xd8]) { 2 } else { 0 };
     file.seek(SeekFrom::Start(after))
         .map_err(|e| SceneError::io(path, "read", e))?;
+    let mut milli_stops = None;
     let (width, height, orientation, pixel_bytes, alpha) = if after > 0 {
-        jpeg(&mut file)
-            .map_err(cut_short)?
-            .map(|(width, height, orientation)| (width, height, orientation, RGB_BYTES, false))
-            .ok_or_else(|| bad("it has no JPEG frame header".to_owned()))?
+        let frame = jpeg(&mut file).map_err(cut_short)?;
+        let frame = frame.ok_or_else(|| bad("it has no JPEG frame header".to_owned()))?;
+        milli_stops = frame.milli_stops;
+        let (width, height) = frame.size;
+        (width, height, frame.orientation, RGB_BYTES, false)
     } else if exr::is_exr(&start) {
         let (width, height, bytes) = exr::size(file).map_err(bad)?;
         (width, height, Orientation::NoTransforms, bytes, true)
@@ -169,6 +174,7 @@ fn read(path: &Path, fence: &Fence) -> Found {
         orientation,
         pixel_bytes,
         alpha,
+        milli_stops,
     }))
 }
 
@@ -179,9 +185,17 @@ pub(crate) fn is_possible((width, height): (u32, u32)) -> bool {
     sides.contains(&width) && sides.contains(&height) && pixels <= MAX_PIXELS
 }
 
-/// Size and orientation of a JPEG file after its first two bytes; `None` when picture data comes before any size.
-fn jpeg(file: &mut (impl Read + Seek)) -> io::Result<Option<(u32, u32, Orientation)>> {
+/// What the segments of a JPEG file say.
+struct Frame {
+    size: (u32, u32),
+    orientation: Orientation,
+    milli_stops: Option<i32>,
+}
+
+/// Size, orientation and light of a JPEG file after its first two bytes; `None` when picture data comes before any size.
+fn jpeg(file: &mut (impl Read + Seek)) -> io::Result<Option<Frame>> {
     let mut orientation = Orientation::NoTransforms;
+    let mut milli_stops = None;
     for _ in 0..MAX_SEGMENTS {
         let mut byte = [0; 1];
         file.read_exact(&mut byte)?;
@@ -212,13 +226,18 @@ fn jpeg(file: &mut (impl Read + Seek)) -> io::Result<Option<(u32, u32, Orientati
                 file.read_exact(&mut frame)?;
                 let [_, h1, h0, w1, w0] = frame;
                 let side = |high, low| u32::from(u16::from_be_bytes([high, low]));
-                return Ok(Some((side(w1, w0), side(h1, h0), orientation)));
+                return Ok(Some(Frame {
+                    size: (side(w1, w0), side(h1, h0)),
+                    orientation,
+                    milli_stops,
+                }));
             }
             0xe1 => {
                 let mut segment = vec![0; length.into()];
                 file.read_exact(&mut segment)?;
-                let found = segment.strip_prefix(EXIF).and_then(Orientation::from_exif_chunk);
-                orientation = found.unwrap_or(orientation);
+                let tiff = segment.strip_prefix(EXIF);
+                orientation = tiff.and_then(Orientation::from_exif_chunk).unwrap_or(orientation);
+                milli_stops = tiff.and_then(exif::milli_stops).or(milli_stops);
             }
             _ => {
                 file.seek(SeekFrom::Current(length.into()))?;

@@ -2,6 +2,7 @@
 
 pub(super) mod decode;
 pub(super) mod display;
+mod exif;
 pub(super) mod exr;
 pub(super) mod header;
 pub(super) mod images;

@@ -190,7 +190,10 @@ fn print_space(scene: &SceneReport, out: &mut dyn Write) -> io::Result<()> {
     if let Some(spread) = scene.exposure_spread {
         let balance = 100.0 * scene.white_balance_spread.unwrap_or_default();
         let spread = 100.0 * spread;
-        writeln!(out, "exposure   photos differ by {spread:.1} %, in white balance by {balance:.1} %")?;
+        writeln!(
+            out,
+            "exposure   photos differ by {spread:.1} %, in white balance by {balance:.1} %"
+        )?;
     }
     if let Some(darker) = scene.vignetting {
         writeln!(out, "corners    {:.0} % darker than the middle", 100.0 * darker)?;

@@ -156,8 +156,9 @@ impl Console {
             row.psnr_image,
             spread,
             row.psnr,
-            row.psnr_fitted_half
-                .map_or(String::new(), |v| format!(", {v:.2} of half after colours were fitted to the other")),
+            row.psnr_fitted_half.map_or(String::new(), |v| format!(
+                ", {v:.2} of half after colours were fitted to the other"
+            )),
             row.ssim,
             optional("valid", row.ssim_valid),
             optional("LPIPS", row.lpips),

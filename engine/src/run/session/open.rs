@@ -99,7 +99,7 @@ fn prepared(
         warnings.extend(checkpoint.state().notes(&profile));
         profile = checkpoint.state().chosen(profile);
     }
-    let decided = settle_photo_colors(&mut profile, &mut scene)?;
+    let decided = settle_photo_colors(&mut profile, &mut scene, from.is_none())?;
     let goes_on = from.as_ref().map(|from| (from, room));
     let (first, plan, report) = planned(&mut profile, &scene, open, &variants, goes_on)?;
     let image_bytes = (image_host_bytes(&profile, &scene), kiln_system::available_bytes());

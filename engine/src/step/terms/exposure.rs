@@ -4,26 +4,28 @@ use std::sync::Arc;
 
 use super::{ImageTerm, Learnt};
 use crate::step::{Capacities, StepTensors};
-use kiln_kernels::exposure::{self, Exposures};
+use kiln_kernels::exposure::{self, Exposures, PhotoStart};
 use kiln_kernels::views::Pixels;
 use kiln_program::{Class, Program, Span, Tag, TensorTable};
 
-/// Views that have a map.
-fn views(c: &Capacities) -> u32 {
-    c.cameras.max(c.poses)
-}
-
 pub(super) fn term(table: &mut TensorTable, c: &Capacities) -> Option<Arc<dyn ImageTerm>> {
-    if !c.photo_colors {
+    let (views, cameras) = (c.cameras.max(c.poses), c.photo_cameras);
+    if cameras == 0 {
         return None;
     }
     let mut small = |name: &str, bytes| table.add(format!("small/{name}"), Class::Small, Tag::Other, bytes);
-    let state = small("exposures", exposure::state_bytes(views(c)));
+    let state = small(exposure::NAME, exposure::state_bytes(views, cameras));
     // Not in the arena: a step in bands has parts between loss and update.
     let sums = small("exposure_sums", exposure::sums_bytes(c.max_tiles));
     let bytes = 16 * u64::from(c.max_pixels);
     let image = table.add("step/exposed_image", Class::Arena, Tag::Pixels, bytes);
-    Some(Arc::new(Exposures { state, image, sums }))
+    Some(Arc::new(Exposures {
+        state,
+        image,
+        sums,
+        views,
+        cameras,
+    }))
 }
 
 impl ImageTerm for Exposures {
@@ -40,11 +42,13 @@ impl ImageTerm for Exposures {
         exposure::record_update(program, &t.shared, self, t.capacities.cameras);
     }
 
-    fn learnt(&self, c: &Capacities) -> Option<Learnt> {
+    fn learnt(&self, photos: &[PhotoStart]) -> Option<Learnt> {
+        let mut photos = photos.to_vec();
+        photos.resize(self.views as usize, PhotoStart::default());
         Some(Learnt {
-            name: "exposures",
+            name: exposure::NAME,
             state: self.state,
-            start: exposure::start(views(c)),
+            start: exposure::start(&photos, self.cameras),
         })
     }
 }

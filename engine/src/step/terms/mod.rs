@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::{Capacities, PairTensors, StepTensors, Terms};
 use kiln_config::plugins::Loss;
+use kiln_kernels::exposure::PhotoStart;
 use kiln_kernels::pose::{self, Poses};
 use kiln_kernels::surface_depth::Depths;
 use kiln_kernels::views::{Pixels, Surface};
@@ -44,8 +45,8 @@ pub trait ImageTerm: Debug + Send + Sync {
     /// Appends the step of what it learns.
     fn update(&self, _program: &mut Program, _t: &StepTensors) {}
 
-    /// What it learns.
-    fn learnt(&self, _c: &Capacities) -> Option<Learnt> {
+    /// What it learns, of photos of which so much is known.
+    fn learnt(&self, _photos: &[PhotoStart]) -> Option<Learnt> {
         None
     }
 }
@@ -143,11 +144,11 @@ impl StepTensors {
         self.extra.surface.iter().find_map(|term| term.pair())
     }
 
-    /// What is learnt beside the model.
+    /// What is learnt beside the model, of photos of which so much is known; training views come first.
     #[must_use]
-    pub fn learnt(&self) -> Vec<Learnt> {
+    pub fn learnt(&self, photos: &[PhotoStart]) -> Vec<Learnt> {
         let c = &self.capacities;
-        let of_terms = self.extra.image.iter().filter_map(|term| term.learnt(c));
+        let of_terms = self.extra.image.iter().filter_map(|term| term.learnt(photos));
         let poses = self.extra.poses.map(|poses| Learnt {
             name: "poses",
             state: poses.state,

@@ -29,8 +29,8 @@ use super::peaks::Peaks;
 use super::uniforms::GroupSteps;
 use crate::export::disk_of_process;
 use crate::step::{Capacities, StepTensors, mesh_state};
-use kiln_config::{PhotoColors, Profile};
 use kiln_config::plugins::{Auto, DensityOptions, Regularizer};
+use kiln_config::{PhotoColors, Profile};
 use kiln_gpu::memory::{Gpu, MemoryError};
 use kiln_kernels::counters::Counters;
 use kiln_kernels::neighbors::Part;
@@ -329,7 +329,10 @@ pub fn scene_digest(scene: &SceneIndex) -> String {
 
 /// What a run has beside its Gaussians: what photos and cameras have learnt, and the mesh that Gaussians are bound to.
 fn beside(tensors: &StepTensors) -> Vec<(&'static str, Span)> {
-    let learnt = tensors.learnt().into_iter().map(|learnt| (learnt.name, learnt.state));
+    let learnt = tensors
+        .learnt(&[])
+        .into_iter()
+        .map(|learnt| (learnt.name, learnt.state));
     learnt.chain(tensors.bound.iter().flat_map(mesh_state)).collect()
 }
 
