@@ -116,6 +116,21 @@ impl Profile {
         self.mesh_splatting.clone().unwrap_or_default()
     }
 
+    /// True when photos have colours of their own: evaluations then also measure views after a fit of their colours, because plain figures
+    /// alone say little.
+    #[must_use]
+    pub fn learns_photo_colors(&self) -> bool {
+        self.train.photo_colors == PhotoColors::On
+    }
+
+    /// True when the photos say whether they have colours of their own. Triangles, Gaussians on a mesh and the stages of SuGaR go without
+    /// them unless they are set.
+    #[must_use]
+    pub fn photo_colors_are_open(&self) -> bool {
+        let open = self.train.photo_colors == PhotoColors::Auto;
+        open && !(self.is_triangles() || self.is_bound() || self.sugar.is_some())
+    }
+
     /// Options of the terms of the density, where there are any with a weight.
     #[must_use]
     pub fn density(&self) -> Option<&DensityOptions> {

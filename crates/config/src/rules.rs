@@ -1,7 +1,7 @@
 //! Ranges and cross-checks of a profile, and what is derived at the end.
 
 use super::profile::{Memory, Mip, Profile, Schedule};
-use super::{DeviceChoice, SugarStage, bound, losses, photo_colors, storage, sugar, triangles};
+use super::{DeviceChoice, SugarStage, bound, losses, storage, sugar, triangles};
 use crate::plugins::{Checker, DeferredSh, Loss, Optimizer, Regularizer};
 use kiln_gaussians::layout::Storage;
 
@@ -66,6 +66,10 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
             0.0..=10_000.0,
         );
         c.range("dropout", profile.train.dropout, 0.0..=0.5);
+        let of_triangles = profile.is_triangles() && profile.learns_photo_colors();
+        c.require("photo_colors", !of_triangles, "on", || {
+            "auto or off, because `model.kind` is triangles".to_owned()
+        });
         if let Some(poses) = profile.train.refine_poses {
             c.within("refine_poses", |c| {
                 c.range("lr", poses.lr, 1e-6..=0.1);
@@ -97,7 +101,6 @@ pub(super) fn check(profile: &Profile, c: &mut Checker) {
         c.within("mesh_splatting", |c| own.check(c));
     }
     triangles::check_together(profile, c);
-    photo_colors::check_together(profile, c);
     c.within("init", |c| profile.init.check(c));
     c.within("strategy", |c| profile.strategy.check(c));
     c.within("optimizer", |c| {

@@ -3,6 +3,7 @@
 
 mod keys;
 mod neighbour;
+mod photo_colors;
 mod refusals;
 mod settings_page;
 

@@ -3,7 +3,7 @@
 use crate::plan::schedule::{self, Events, group};
 use crate::plan::{Look, background};
 use kiln_config::plugins::{AdamOptions, Optimizer, Regularizer};
-use kiln_config::{Background, Profile, RefinePoses};
+use kiln_config::{Background, PhotoColors, Profile, RefinePoses};
 use kiln_kernels::fading::Progress;
 use kiln_kernels::uniforms::{Group, StepUniforms, flags};
 use kiln_scene::Camera;
@@ -153,7 +153,10 @@ pub(super) fn train(
     for loss in &profile.losses {
         loss.set(&mut u, at);
     }
-    profile.set_photo_colors(&mut u, at);
+    if profile.learns_photo_colors() {
+        u.camera_position[3] = at.falling(PhotoColors::RATES);
+        u.exposure_hold = PhotoColors::HOLD;
+    }
     let term = |pick: fn(&Regularizer) -> bool| {
         let terms = profile.regularizers.iter();
         terms.filter(|r| pick(r)).map(Regularizer::weight).sum::<f32>()
@@ -286,7 +289,8 @@ mod tests {
                 .iter()
                 .all(|u| u.flags & flags::POSES != 0 && u.pose_extent == 4.0)
         );
-        let u = at("default", &[("train.photo_colors", "on")], 30_000);
-        assert_eq!((u.camera_position[3], u.exposure_hold), (0.001, 2.0));
+        let colors = [0, 30_000].map(|i| at("default", &[("train.photo_colors", "on")], i));
+        let [first, last] = colors.map(|u| (u.camera_position[3], u.exposure_hold));
+        assert_eq!((first, last), ((0.01, 2.0), (0.001, 2.0)));
     }
 }

@@ -245,7 +245,10 @@ fn exposures_are_told_from_the_scene() {
     };
     let alike = product(&learnt, &gains) / (product(&learnt, &learnt) * product(&gains, &gains)).sqrt();
     let way = of_gains * product(&learnt, &gains) / product(&gains, &gains);
-    assert!(alike > 0.95 && way > 0.25, "{alike}, {way}: {learnt:?} and {gains:?}");
+    assert!(
+        alike > 0.95 && way > 0.25,
+        "{alike}, {way}: {learnt:?} and {gains:?}; {chosen}"
+    );
     // Photos of training views differ in exposure, which the model does not show and a fit takes up.
     let file = |run: &str| json(&scratch.join(&format!("{run}/eval/iteration_250/metrics.json")));
     let (plain, asked) = (file("plain"), file("exposure"));
@@ -295,6 +298,28 @@ fn the_spread_of_exposures_is_seen_in_the_photos() {
     let scene = load(&options);
     let report = SceneReport::of(&scene).with_photos(&scene).unwrap();
     assert!((report.exposure_spread.unwrap() - found).abs() < 1e-4);
+}
+
+/// Photos of one camera share what is its; where most have a camera of their own, those of one size do.
+#[test]
+fn cameras_are_those_of_the_intrinsics_unless_most_photos_have_their_own() {
+    let scratch = Scratch::new("takers");
+    solids(&scratch.join("scene"));
+    let mut scene = SceneIndex::load(&scratch.join("scene"), &SceneOptions::default()).unwrap();
+    let all = scene.views().count();
+    assert_eq!(scene.takers(), (vec![0; all], 1));
+    for (index, view) in scene.train.iter_mut().enumerate() {
+        view.taken_by = 3 + index % 2;
+    }
+    let (takers, count) = scene.takers();
+    assert_eq!((takers[0], takers[1], takers[2]), (0, 1, 0));
+    assert_eq!(count, 3, "the test views have the first still");
+    for (index, view) in scene.train.iter_mut().enumerate() {
+        view.taken_by = index;
+    }
+    scene.train[1].source_width += 1;
+    let (takers, count) = scene.takers();
+    assert_eq!((count, takers[0], takers[1], takers[2]), (2, 0, 1, 0));
 }
 
 /// A run that goes on from a checkpoint ends with the bytes of one that never paused, exposures included.

@@ -95,9 +95,9 @@ fn prepared(
         mut warnings,
     } = Pinned::for_training(open, &profile)?;
     if let Some(checkpoint) = &from {
+        profile = checkpoint.state().chosen(profile);
         checkpoint.check(&profile, &scene, &variants)?;
         warnings.extend(checkpoint.state().notes(&profile));
-        profile = checkpoint.state().chosen(profile);
     }
     let decided = settle_photo_colors(&mut profile, &mut scene, from.is_none())?;
     let goes_on = from.as_ref().map(|from| (from, room));
