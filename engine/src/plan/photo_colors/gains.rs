@@ -1,7 +1,7 @@
 //! What photo colours begin with and are held to: by how much a photo is brighter than those taken around it.
 //!
 //! What photos share with their neighbours stays in the model, because views that are looked at later lie among the same neighbours; what
-//! sets a photo apart from them is its own exposure. Photos that were not measured are known by the exposure in their files, if what those
+//! sets a photo apart from them is its own exposure. Where photos are far apart, all of it is. Photos that were not measured are known by the exposure in their files, if what those
 //! say agrees with what was measured.
 
 use kiln_scene::{Camera, Exposures, SceneIndex};
@@ -13,6 +13,9 @@ const LEAST_PHOTOS: usize = 8;
 const LEAST_CORRELATION: f64 = 0.7;
 /// Stored colours go with the light to the power of one over this.
 const GAMMA: f64 = 2.2;
+/// Spreads of exposures between which photos keep all, and none, of what they share with their neighbours: where photos are as far apart as
+/// in the captures of docs/notebook/quality.md they keep it, and where they are stops apart the mean of all is as good as any.
+const SHARED: [f64; 2] = [0.13, 0.26];
 /// Largest size of a gain's logarithm.
 const MOST: f64 = 1.4;
 
@@ -45,7 +48,17 @@ pub(super) fn set(scene: &mut SceneIndex, found: &Exposures) -> Option<String> {
         }
     }
     let cameras: Vec<&Camera> = scene.train.iter().map(|view| &view.camera).collect();
+    let [all, none] = SHARED;
+    let whole = ((found.brightness.spread - all) / (none - all)).clamp(0.0, 1.0);
     let own = apart(&cameras, scene.extent, &known);
+    let own: Vec<Logs> = own
+        .iter()
+        .zip(&known)
+        .map(|(own, known)| {
+            let known = known.unwrap_or(*own);
+            std::array::from_fn(|c| (own[c] + whole * (known[c] - own[c])).clamp(-MOST, MOST))
+        })
+        .collect();
     let count = own.len().max(1) as f64;
     let means: [f64; 3] = std::array::from_fn(|c| own.iter().map(|logs| logs[c].exp()).sum::<f64>() / count);
     for (view, logs) in scene.train.iter_mut().zip(&own) {
