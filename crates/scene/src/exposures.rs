@@ -44,14 +44,6 @@ pub struct Difference {
     pub left: f64,
 }
 
-impl Difference {
-    /// The spread in units of what is left: how much of the difference is the same all over a photo.
-    #[must_use]
-    pub fn clearness(&self) -> f64 {
-        self.spread / self.left.max(1e-3)
-    }
-}
-
 /// The exposure of a photo in units of the others'.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PhotoExposure {

@@ -8,7 +8,7 @@ mod gains;
 
 use super::{PlanError, training_options};
 use kiln_config::{PhotoColors, Profile};
-use kiln_scene::{Difference, Exposures, FEW_PHOTOS, SceneIndex, SceneKind, SceneOptions, exposures};
+use kiln_scene::{Exposures, FEW_PHOTOS, SceneIndex, SceneKind, SceneOptions, exposures};
 
 /// Most photos whose gains are measured, where photo colours are on.
 const MOST_PHOTOS: usize = 250;
@@ -16,38 +16,13 @@ const MOST_PHOTOS: usize = 250;
 /// Points of a photo at which its colours are compared with those of others.
 pub const SEEN_POINTS: u32 = 4096;
 
-/// Least spread, and least clearness of it: natural logarithms, and units of what is left at a point. Measured:
-/// docs/notebook/quality.md.
-struct Limit {
-    spread: f64,
-    clearness: f64,
-}
-
-/// Exposures differ where one of these is reached: by little and clearly, or by much.
-const EXPOSURE: [Limit; 2] = [
-    Limit {
-        spread: 0.07,
-        clearness: 3.8,
-    },
-    Limit {
-        spread: 0.125,
-        clearness: 2.0,
-    },
-];
-/// The same for white balance.
-const WHITE_BALANCE: Limit = Limit {
-    spread: 0.055,
-    clearness: 1.5,
-};
+/// Spread of exposures, natural logarithms, from which photos disagree. Measured: docs/notebook/quality.md.
+const EXPOSURE: f64 = 0.09;
+/// The same of white balance.
+const WHITE_BALANCE: f64 = 0.055;
 /// Power of the distance below which the light moves with the camera. A flash has -0.9 in stored colours, and more where it lies beside
 /// the lens.
 const FLASH: f64 = -0.6;
-
-impl Limit {
-    fn is_reached(&self, difference: &Difference) -> bool {
-        difference.spread >= self.spread && difference.clearness() >= self.clearness
-    }
-}
 
 /// Decides `train.photo_colors: auto` of `profile` by the photos of `scene`, and gives the views the gains that their photos show where photo
 /// colours are on and they have none yet. What was decided and why, for people; `None` where there was nothing to decide. A run that goes
@@ -114,11 +89,9 @@ fn decided(found: Option<&Exposures>) -> (bool, String) {
     let [red, blue] = found.white_balance;
     let balance = if red.spread > blue.spread { red } else { blue };
     let sign = format!(
-        "photos differ by {:.1} % in exposure, {:.1} times what is left, and by {:.1} % in white balance, {:.1} times",
+        "photos differ by {:.1} % in exposure and by {:.1} % in white balance",
         100.0 * found.brightness.spread,
-        found.brightness.clearness(),
         100.0 * balance.spread,
-        balance.clearness(),
     );
     let corners = match found.vignetting {
         Some(corner) if corner < 0.0 => format!("; corners {:.0} % darker", 100.0 * (1.0 - corner.exp())),
@@ -131,22 +104,20 @@ fn decided(found: Option<&Exposures>) -> (bool, String) {
         );
         return (false, format!("{why}; {sign}{corners}"));
     }
-    let is_on = EXPOSURE.iter().any(|limit| limit.is_reached(&found.brightness))
-        || [red, blue]
-            .iter()
-            .any(|difference| WHITE_BALANCE.is_reached(difference));
+    let is_on = found.brightness.spread >= EXPOSURE || balance.spread >= WHITE_BALANCE;
     (is_on, format!("{sign}{corners}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kiln_scene::Difference;
 
-    fn differing(exposure: [f64; 2], balance: [f64; 2], falloff: f64) -> Exposures {
-        let of = |[spread, left]: [f64; 2]| Difference { spread, left };
+    fn differing(exposure: f64, balance: f64, falloff: f64) -> Exposures {
+        let of = |spread| Difference { spread, left: 0.01 };
         Exposures {
             brightness: of(exposure),
-            white_balance: [of(balance), of([0.0, 0.01])],
+            white_balance: [of(balance), of(0.0)],
             vignetting: Some(-0.3),
             falloff,
             photos: Vec::new(),
@@ -154,25 +125,22 @@ mod tests {
     }
 
     #[test]
-    fn photos_that_differ_clearly_or_by_much_get_colours() {
+    fn photos_that_differ_get_colours() {
         let is_on = |exposure, balance| decided(Some(&differing(exposure, balance, 0.0))).0;
-        let alike = [0.01, 0.02];
-        assert!(!is_on(alike, alike));
-        assert!(is_on([0.1, 0.025], alike) && !is_on([0.1, 0.03], alike));
-        assert!(is_on([0.2, 0.08], alike) && !is_on([0.2, 0.15], alike));
-        assert!(is_on(alike, [0.08, 0.04]) && !is_on(alike, [0.04, 0.01]));
+        assert!(!is_on(0.08, 0.05));
+        assert!(is_on(0.1, 0.0) && is_on(0.0, 0.06));
     }
 
     #[test]
     fn a_flash_is_no_exposure_and_what_is_unknown_is_off() {
-        let (on, why) = decided(Some(&differing([0.2, 0.03], [0.1, 0.03], -2.6)));
+        let (on, why) = decided(Some(&differing(0.2, 0.1, -2.6)));
         assert!(!on && why.contains("moves with the camera"), "{why}");
         let (on, why) = decided(None);
         assert!(!on && why.starts_with("unknown"), "{why}");
-        let (_, why) = decided(Some(&differing([0.1, 0.02], [0.01, 0.01], 0.1)));
+        let (_, why) = decided(Some(&differing(0.1, 0.01, 0.1)));
         assert_eq!(
             why,
-            "photos differ by 10.0 % in exposure, 5.0 times what is left, and by 1.0 % in white balance, 1.0 times; corners 26 % darker"
+            "photos differ by 10.0 % in exposure and by 1.0 % in white balance; corners 26 % darker"
         );
     }
 }

@@ -511,8 +511,8 @@ mod tests {
         );
         let demo = recipe("demo", &[]);
         let densify = iterations(&demo, is_densify);
-        assert_eq!((densify.len(), densify[0], densify.last()), (15, 150, Some(&850)));
-        assert_eq!(iterations(&demo, is_reset), [600]);
+        assert_eq!((densify.len(), densify[0], densify.last()), (17, 150, Some(&950)));
+        assert!(iterations(&demo, is_reset).is_empty());
         assert_eq!(
             [1, 500, 501, 1500].map(|i| resolution_scale_at(&demo, i)),
             [0.5, 0.5, 1.0, 1.0]
