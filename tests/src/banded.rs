@@ -56,8 +56,10 @@ pub fn profile(settings: Settings<'_>) -> Setup {
         ("schedule.iterations", "1000"),
         ("schedule.sh_every", "3"),
         ("fault.chunk", "256"),
-        ("strategy.densify.from", "990"),
-        ("strategy.densify.until", "999"),
+        (
+            "strategy",
+            "{ kind: adaptive, densify: { from: 990, until: 999, every: 50 }, reset: { every: 600, until: 900 } }",
+        ),
     ];
     Setup::new("demo", common.iter().chain(settings))
 }
