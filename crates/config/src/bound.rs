@@ -132,7 +132,7 @@ impl Profile {
         profile.dataset.normals = None;
         profile.sugar = None;
         profile.train.dropout = 0.0;
-        profile.train.photo_colors = PhotoColors::Off;
+        profile.train.photo_colors = PhotoColors::Auto;
         profile.schedule.resolution.clear();
         profile.schedule.sh_every = 1000;
         let bound = *profile.bound.get_or_insert_default();

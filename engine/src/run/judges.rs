@@ -64,6 +64,17 @@ impl Judges {
         })
     }
 
+    /// What is said before the first step of a run over the views `names`.
+    pub(super) fn start(&self, names: &[&str]) -> String {
+        let spared: Vec<&str> = self.views.iter().filter_map(|view| names.get(*view).copied()).collect();
+        format!(
+            "{} of {} photos are left out of training until births end, which they decide (`strategy.densify.least_gain`): {}",
+            self.views.len(),
+            names.len(),
+            spared.join(", ")
+        )
+    }
+
     /// What is said where births end by the photos' gain, dB.
     pub(super) fn end(&self, gain: f64, gaussians: u32) -> String {
         format!(

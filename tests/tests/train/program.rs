@@ -276,6 +276,6 @@ fn plans_for_every_card_are_printed() {
             &["--profile", "8gb", "--set", "memory.max_gaussians=50000000"],
         ),
         6,
-        &["50000", "--max-gaussians 8880128"],
+        &["50000", "--max-gaussians 8568832"],
     );
 }

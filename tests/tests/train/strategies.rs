@@ -136,6 +136,11 @@ fn births_end_where_photos_that_no_step_saw_gain_little() {
         .find(|row| row["detail"]["message"].as_str().unwrap().starts_with("births end at"))
         .unwrap();
     assert_eq!(end["it"], 16, "the second of nine judgements: {end}");
+    let spared = chosen[chosen.len() - 2]["detail"]["message"].as_str().unwrap();
+    assert!(
+        spared.starts_with("3 of 35 photos are left out of training until births end"),
+        "{spared}"
+    );
     let births =
         |row: &serde_json::Value| row["detail"]["clones"].as_u64().unwrap() + row["detail"]["splits"].as_u64().unwrap();
     let densified = events(&whole, "densify");

@@ -333,7 +333,7 @@ mod tests {
             "scene      two-views (scenes/two-views): 1 view train, 1 view test\n",
             "command    kiln train scenes/two-views --recipe demo --profile cpu\n",
             "recipe     demo\nprofile    cpu\n",
-            "settings   adaptive",
+            "settings   error_guided",
             "version    ",
             "device     example device, example driver 1.0\n",
             "  point_cloud/iteration_40/point_cloud.ply",

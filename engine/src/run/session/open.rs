@@ -290,6 +290,10 @@ impl Session {
         chosen.extend(ready.decided);
         chosen.extend(first.as_ref().and_then(FirstModel::choice));
         chosen.extend(ready.timing);
+        let judges = Judges::of(&profile, scene.train.len());
+        let names: Vec<&str> = scene.train.iter().map(|view| view.id.as_str()).collect();
+        let begins = judges.as_ref().filter(|_| first.is_some());
+        chosen.extend(begins.map(|judges| judges.start(&names)));
         // A run that goes on keeps what its beginning chose.
         if first.take().is_some() {
             folder.note_choices(chosen.clone())?;
@@ -304,7 +308,6 @@ impl Session {
         let aloud = outlets.terminal().is_some();
         let sinks = sinks(&profile, &mut folder, outlets, &ready.stamp)?;
         let sampler = sampler(&scene, profile.train.seed)?;
-        let judges = Judges::of(&profile, scene.train.len());
         let (faults, views) = (&open.faults, scene.train.len());
         let watchers = watch::all(&profile, faults, &trainer, &sinks, guard, views, aloud);
         Ok(Self {
