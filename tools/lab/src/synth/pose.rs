@@ -1,5 +1,7 @@
 //! Where cameras of solids stand and look: on three rings around them.
 
+use kiln_scene::math::{self, cross, dot, norm};
+
 /// A place or a direction.
 pub(super) type Vec3 = [f64; 3];
 
@@ -30,7 +32,8 @@ impl Pose {
         let height = [0.35_f64, 0.6, 0.9][(view % 3) as usize];
         let towards = [height.cos() * azimuth.cos(), height.cos() * azimuth.sin(), height.sin()];
         let forward = towards.map(|v| -v);
-        let right = normalized(cross(forward, [0.0, 0.0, 1.0]));
+        let across = cross(forward, [0.0, 0.0, 1.0]);
+        let right = across.map(|v| v / norm(across));
         let rotation = [right, cross(forward, right), forward];
         let position = [
             distance * towards[0],
@@ -59,25 +62,7 @@ impl Pose {
 
     /// The rotation as a unit quaternion, real part first.
     pub(super) fn quaternion(&self) -> [f64; 4] {
-        let r = &self.rotation;
-        // The largest of the four is taken from the diagonal, the others follow from it (Shepperd 1978).
-        let trace = r[0][0] + r[1][1] + r[2][2];
-        let squares = [trace, r[0][0], r[1][1], r[2][2]];
-        let largest = (0..4).fold(0, |best, at| if squares[at] > squares[best] { at } else { best });
-        let twice = if largest == 0 {
-            (1.0 + trace).sqrt()
-        } else {
-            (1.0 + 2.0 * squares[largest] - trace).sqrt()
-        };
-        let scale = 0.5 / twice;
-        let anti = [r[2][1] - r[1][2], r[0][2] - r[2][0], r[1][0] - r[0][1]].map(|v| v * scale);
-        let sum = |a: usize, b: usize| (r[a][b] + r[b][a]) * scale;
-        match largest {
-            0 => [0.5 * twice, anti[0], anti[1], anti[2]],
-            1 => [anti[0], 0.5 * twice, sum(0, 1), sum(0, 2)],
-            2 => [anti[1], sum(0, 1), 0.5 * twice, sum(1, 2)],
-            _ => [anti[2], sum(0, 2), sum(1, 2), 0.5 * twice],
-        }
+        math::quaternion(self.rotation)
     }
 
     /// The same camera turned on the spot, so that what it sees in its middle moves by these angles to the left and up.
@@ -94,23 +79,6 @@ impl Pose {
     }
 }
 
-pub(super) fn dot(a: Vec3, b: Vec3) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    [
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    ]
-}
-
-fn normalized(v: Vec3) -> Vec3 {
-    let length = dot(v, v).sqrt();
-    v.map(|x| x / length)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,24 +91,7 @@ mod tests {
             assert!(dot(a, b).abs() < 1e-12 && (dot(cross(a, b), c) - 1.0).abs() < 1e-12);
             let towards = [0, 1, 2].map(|axis| [0.0, 0.0, MIDDLE][axis] - pose.position()[axis]);
             assert!((dot(c, towards) - DISTANCE).abs() < 1e-9);
-            let [w, x, y, z] = pose.quaternion();
-            let rows = [
-                [
-                    1.0 - 2.0 * (y * y + z * z),
-                    2.0 * (x * y - w * z),
-                    2.0 * (x * z + w * y),
-                ],
-                [
-                    2.0 * (x * y + w * z),
-                    1.0 - 2.0 * (x * x + z * z),
-                    2.0 * (y * z - w * x),
-                ],
-                [
-                    2.0 * (x * z - w * y),
-                    2.0 * (y * z + w * x),
-                    1.0 - 2.0 * (x * x + y * y),
-                ],
-            ];
+            let rows = math::rotation(pose.quaternion());
             for (row, wanted) in rows.as_flattened().iter().zip(pose.rotation.as_flattened()) {
                 assert!((row - wanted).abs() < 1e-12, "view {view}: {rows:?}");
             }

@@ -9,7 +9,8 @@ use kiln_twins::rng::uniform;
 
 use super::faults::Figure;
 use super::lens::Optics;
-use super::pose::{Pose, Vec3, dot};
+use super::pose::{Pose, Vec3};
+use kiln_scene::math::dot;
 
 /// Side of the square's cells, world units.
 const CELL: f64 = 0.08;
